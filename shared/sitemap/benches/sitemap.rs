@@ -1,6 +1,6 @@
-//! What the format costs, as ratios of medians from interleaved runs: `cargo bench -p waymark-sitemap`.
+//! Benchmarks of the format's cost, as ratios of medians from interleaved runs: `cargo bench -p waymark-sitemap`.
 //!
-//! A time of its own means little on a shared machine; two that were measured in turn have a ratio that does.
+//! A single time means little on a shared machine, but the ratio of two times that were measured in turn does.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -27,7 +27,7 @@ const SEGMENT: usize = SEGMENT_SLOTS as usize;
 const PAGES: usize = MAX_SEGMENTS * SEGMENT;
 const LEVEL: u32 = 7;
 const EPOCH: u64 = 1;
-/// The argument that makes this process the one whose memory is measured.
+/// The argument with which this process measures its own memory.
 const PEAK: &str = "--peak";
 
 fn main() -> Outcome {
@@ -35,7 +35,7 @@ fn main() -> Outcome {
         println!("{}", peak_over_floor()?);
         return Ok(());
     }
-    // `cargo test --all-targets` runs benchmarks too, unoptimised.
+    // `cargo test --all-targets` runs benchmarks too, without optimization.
     if !std::env::args().any(|argument| argument == "--bench") {
         println!("run as: cargo bench -p waymark-sitemap");
         return Ok(());
@@ -158,8 +158,8 @@ fn shard(pages: &[Page], document: &[u8], frame: &Frame) -> Outcome {
     sizes(frame)
 }
 
-/// The size again with other data, since it depends on nothing else: the less there is in an entry that could not have
-/// been copied from the one before it, the more a segment's fresh start weighs.
+/// Measures the sizes for further data, because they depend on nothing else. The less of an entry differs from the previous one,
+/// the more the fresh start of each segment costs.
 fn sizes(frame: &Frame) -> Outcome {
     for (what, images) in [
         (
@@ -241,7 +241,7 @@ fn memory() -> Outcome {
     Ok(())
 }
 
-/// KiB that a build of all pages takes at its peak beyond what the process had before.
+/// Returns the KiB that a build of all pages takes at its peak, in addition to the process's memory before.
 fn peak_over_floor() -> Outcome<u64> {
     let floor = high_water_mark()?;
     let mut builder = Builder::new(&Frame::urlset(None), EPOCH);
@@ -253,7 +253,7 @@ fn peak_over_floor() -> Outcome<u64> {
     Ok(high_water_mark()? - floor)
 }
 
-/// `VmHWM` in KiB.
+/// Returns `VmHWM` in KiB.
 fn high_water_mark() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -267,14 +267,14 @@ struct Page {
     image: Option<Loc>,
 }
 
-/// What a page's image is called.
+/// How a page's image is named.
 #[derive(Clone, Copy)]
 enum Images {
-    /// After the post, by a camera, or by its hash: a third each.
+    /// A third each: after the post, by a camera, or by a hash.
     Mixed,
     /// After the post.
     Titled,
-    /// There is none.
+    /// No image.
     None,
 }
 
@@ -297,8 +297,8 @@ fn pages(numbers: Range<usize>, images: Images) -> Outcome<Vec<Page>> {
     numbers.map(|number| page(number, images)).collect()
 }
 
-/// The page of a blog that has had as many posts a day for 18 years: a date, a few words of a title, now and then a
-/// query with an ampersand. One of four was edited later.
+/// Returns a page of a blog with the same number of posts a day for 18 years. Its URL has a date, a few words of a title, and
+/// sometimes a query with an ampersand. One page of four was edited later.
 fn page(number: usize, images: Images) -> Outcome<Page> {
     const FIRST: i64 = 1_199_145_600; // 2008-01-01
     const APART: i64 = 18 * 365 * 86_400 / PAGES as i64;
@@ -362,7 +362,7 @@ impl Random {
         (mixed ^ (mixed >> 31)) % limit
     }
 
-    /// One of 8,000 words, the short ones far more often, as in a language.
+    /// Returns one of 8,000 words. Short ones are much more frequent, as in a language.
     fn word(&mut self) -> String {
         const SYLLABLES: [&str; 20] = [
             "ma", "ter", "in", "co", "de", "re", "li", "sto", "ver", "ny", "pa", "ble", "tu", "ra",
@@ -392,7 +392,7 @@ fn segment(xml: &[u8]) -> Segment<'_> {
     }
 }
 
-/// The same document by quick-xml.
+/// Writes the same document with quick-xml.
 fn write_events(pages: &[Page], out: &mut Vec<u8>) -> std::io::Result<()> {
     let mut writer = Writer::new(out);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -425,7 +425,7 @@ fn write_element(writer: &mut Writer<&mut Vec<u8>>, name: &str, text: &str) -> s
     writer.write_event(Event::End(BytesEnd::new(name)))
 }
 
-/// The median time of each, all run once in every round, after a round to warm up.
+/// Returns the median time of each run. All are run once in every round, after a round to warm up.
 #[expect(
     clippy::disallowed_methods,
     reason = "the crate is pure, its benchmark is not"
@@ -453,7 +453,7 @@ fn ratio(time: Duration, base: Duration) -> f64 {
     time.as_secs_f64() / base.as_secs_f64()
 }
 
-/// One line. A negative aim is the least wanted, any other the most.
+/// Prints a line. A negative aim is a minimum, any other a maximum.
 fn report(what: &str, measured: f64, aim: Option<f64>, unit: &str) {
     let (aim, verdict) = match aim {
         None => (String::new(), ""),

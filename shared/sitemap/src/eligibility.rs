@@ -11,21 +11,21 @@ pub const NEWS_SECONDS: i64 = 48 * 3_600;
 /// The newest page of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newest {
-    /// The record is no archive, or its pages were not looked at.
+    /// The record is not an archive, or its pages were not read.
     Unread,
-    /// It has none.
+    /// The archive has no page.
     Nobody,
-    /// The lastmod of the newest one, if any of them has one.
+    /// The lastmod of the newest page. `None` if no page has one.
     Page(Option<When>),
 }
 
-/// Why a page is left out. The first that applies, in this order.
+/// Why a page is excluded. The first reason that applies, in this order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// A field that decides about listing is bad.
+    /// A field that decides about listing is invalid.
     #[error("{0}")]
     BadField(Problem),
-    /// Its url is not the address of a page, or it is on another site.
+    /// Its url is not a valid address of a page, or is on another site.
     #[error("url: {0}")]
     BadUrl(LocError),
     /// Its site has no record and is not among the deployment's sites.
@@ -39,22 +39,22 @@ pub enum Refusal {
     /// The site does not list this type.
     #[error("the type {0} is not public on this site")]
     TypeNotPublic(String),
-    /// Not published.
+    /// Its status is not `published`.
     #[error("status is {0}")]
     NotPublished(Status),
-    /// Not for everybody.
+    /// Its visibility is not `public`.
     #[error("visibility is {0}")]
     NotVisible(Visibility),
-    /// Search engines are asked to leave it out.
+    /// Search engines are asked not to index it.
     #[error("noindex is set")]
     Noindex,
-    /// Not a page of content.
+    /// Its kind is not content.
     #[error("kind is {0}")]
     NotContent(Kind),
-    /// An archive of pages none of which is listed.
+    /// No page of the archive is listed.
     #[error("no page of this archive is listed")]
     EmptyArchive,
-    /// A part of a page, whose address cannot be made.
+    /// The address of a part cannot be made.
     #[error("its url has a query: set types.{0}.part_url in the site's settings")]
     NoPartUrl(String),
     /// Its canonical address is a different one.
@@ -72,7 +72,7 @@ pub enum Refusal {
 }
 
 impl Newest {
-    /// Returns whether the record is an archive without a page.
+    /// Returns whether the record is an archive without pages.
     #[must_use]
     pub fn empties(self, record: &ContentRecord) -> bool {
         record.archive_of.is_some() && self == Self::Nobody
@@ -80,7 +80,7 @@ impl Newest {
 }
 
 impl Refusal {
-    /// Returns whether time alone may change it. The others stand before any that depend on the time.
+    /// Returns whether the passing of time alone may end it. All other reasons come before any that depend on the time.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(
@@ -113,13 +113,13 @@ impl Refusal {
     }
 }
 
-/// Returns the site and the address to list a part of a page under at `now` (Unix seconds). Part 1 is the page itself.
+/// Returns the site and the address under which a part of a page is listed at `now` (Unix seconds). Part 1 is the page itself.
 ///
-/// Two reasons are not known here: that another record has the same address, and that an archive has no page.
+/// Two reasons cannot be known here: another record has the same address, or an archive has no page.
 ///
 /// # Errors
 ///
-/// The first reason to leave it out.
+/// The first reason to exclude it.
 pub fn eligible<'s>(
     record: &ContentRecord,
     part: u32,
@@ -129,7 +129,7 @@ pub fn eligible<'s>(
     if let Some(problem) = record.closing_problem() {
         return Err(Refusal::BadField(problem.clone()));
     }
-    // A url that is not one names no site.
+    // An invalid url names no site.
     Loc::parse_any(&record.url).map_err(Refusal::BadUrl)?;
     let site = site.ok_or_else(|| Refusal::UnknownSite(record.site.clone()))?;
     let refuse_if = |applies: bool, refusal: Refusal| if applies { Err(refusal) } else { Ok(()) };
@@ -170,7 +170,7 @@ pub fn eligible<'s>(
     Ok((site, loc))
 }
 
-/// Returns the address of a part, by its type's pattern; by default the number is one more step of the path.
+/// Returns the address of a part, by its type's pattern. By default the number is a further segment of the path.
 fn part_loc(
     record: &ContentRecord,
     part: u32,
@@ -189,7 +189,7 @@ fn part_loc(
     Loc::parse(&url, &site.origin).map_err(Refusal::BadUrl)
 }
 
-/// Returns the lastmod to write: an archive's is its newest page's, and none is in the future.
+/// Returns the lastmod to write. That of an archive is its newest page's. A lastmod is never in the future.
 #[must_use]
 pub fn lastmod(record: &ContentRecord, newest: Newest, now: i64) -> Option<When> {
     match newest {
@@ -201,11 +201,11 @@ pub fn lastmod(record: &ContentRecord, newest: Newest, now: i64) -> Option<When>
 /// Whether a page is news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewsState {
-    /// Neither the record nor its type says that it is.
+    /// Neither the record nor its type says that it is news.
     Never,
-    /// It would be, but for this reason.
+    /// It is excluded from the news for this reason.
     Not(&'static str),
-    /// Until then (Unix seconds, exclusive).
+    /// It is news until this time (Unix seconds, exclusive).
     Until(i64),
 }
 
@@ -228,7 +228,8 @@ pub fn news(record: &ContentRecord, site: &SiteSettings, now: i64) -> NewsState 
             "it has no published_at, and the site's news_published_only is set"
         }
         _ if dates.all(|at| at.seconds() > now) => "its date is in the future",
-        // Whatever modified_at says: what depended on its age would change without anything being due.
+        // `modified_at` does not matter here. Otherwise the news could change with the page's age, and nothing would be due at
+        // that time.
         _ if site.news_published_only => {
             "it was published more than 48 hours ago, and the site's news_published_only is set"
         }
@@ -236,8 +237,8 @@ pub fn news(record: &ContentRecord, site: &SiteSettings, now: i64) -> NewsState 
     })
 }
 
-/// Returns the next moment (Unix seconds) at which time alone changes what is listed of a record, or why it is not: unless it is
-/// refused for a reason that no time changes.
+/// Returns the next moment (Unix seconds) at which time alone changes the listing of a record, or the reason to exclude it. This
+/// applies only if the record has no refusal that is independent of time.
 #[must_use]
 pub fn next_due(record: &ContentRecord, now: i64) -> Option<i64> {
     [record.published_at, record.expires_at, record.last_change()]
@@ -485,7 +486,7 @@ mod tests {
         ] {
             with(bad, "bad_field");
         }
-        // A relative one is resolved against the url.
+        // A relative canonical URL is resolved against the url.
         with(json!("/other/"), "canonical_elsewhere");
         with(json!("www.example.com/a"), "canonical_elsewhere");
         with(json!("/a"), "listed");

@@ -1,4 +1,4 @@
-//! The documents, and the files that hold them.
+//! The documents, and the files in which they are stored.
 
 pub mod entry;
 pub mod feed;

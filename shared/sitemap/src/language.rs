@@ -1,14 +1,14 @@
 //! Language codes as search engines read them.
 //!
-//! hreflang: ISO 639-1, then perhaps an ISO 15924 script and an ISO 3166-1 region
-//! ([Google](https://developers.google.com/search/docs/specialty/international/localized-versions#language-codes)).
-//! News: two or three letters; Chinese may also be `zh-cn`, which is simplified, or `zh-tw`, which is traditional
-//! ([the schema](https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd)).
+//! hreflang: ISO 639-1, then optionally an ISO 15924 script and an ISO 3166-1 region
+//! ([Google](https://developers.google.com/search/docs/specialty/international/localized-versions#language-codes)). News: two or
+//! three letters; Chinese may also be `zh-cn`, which is simplified, or `zh-tw`, which is traditional ([the
+//! schema](https://www.google.com/schemas/sitemap-news/0.9/sitemap-news.xsd)).
 
-/// The hreflang of the page for everybody else.
+/// The hreflang of the page for all other languages.
 pub const X_DEFAULT: &str = "x-default";
 
-/// ISO 639-1, whole: each two letters is a language.
+/// All codes of ISO 639-1, two letters each.
 const LANGUAGES: Codes = Codes::of(
     "aaabaeafakamanarasavayazbabebgbhbibmbnbobrbscacechcocrcscucvcydadedvdzeeeleneoeseteufafffifj\
      fofrfygagdglgngugvhahehihohrhthuhyhziaidieigiiikioisitiujajvkakgkikjkkklkmknkokrkskukvkwkyla\
@@ -16,9 +16,9 @@ const LANGUAGES: Codes = Codes::of(
      scsdsesgsiskslsmsnsosqsrssstsusvswtatetgthtitktltntotrtstttwtyugukuruzvevivowawoxhyiyozazhzu",
 );
 
-/// ISO 3166-1 alpha-2, the 249 codes that are officially assigned (<https://www.iso.org/obp/ui/#search/code/>), as Google asks for
-/// them. Not among them are reserved codes, such as UK, EU and SU, and codes that anybody may assign, such as XK: Google's page
-/// names neither, so a page for Kosovo is `sq` there.
+/// ISO 3166-1 alpha-2, the 249 codes that are officially assigned (<https://www.iso.org/obp/ui/#search/code/>), as Google asks
+/// for them. Reserved codes, such as UK, EU and SU, and user-assigned codes, such as XK, are not included. Google's page names
+/// neither, so a page for Kosovo is `sq` there.
 const REGIONS: Codes = Codes::of(
     "adaeafagaialamaoaqarasatauawaxazbabbbdbebfbgbhbibjblbmbnbobqbrbsbtbvbwbybzcacccdcfcgchcickcl\
      cmcncocrcucvcwcxcyczdedjdkdmdodzeceeegeheresetfifjfkfmfofrgagbgdgegfggghgiglgmgngpgqgrgsgtgu\
@@ -28,11 +28,11 @@ const REGIONS: Codes = Codes::of(
      ugumusuyuzvavcvevgvivnvuwfwsyeytzazmzw",
 );
 
-/// Codes of two letters.
+/// A set of codes of two letters.
 struct Codes([u32; 26]);
 
 impl Codes {
-    /// Reads codes that are written in lower case, one behind the other: a bit of the first letter's number is the second letter.
+    /// Reads concatenated codes in lower case. The first letter selects the number, and the second letter the bit.
     const fn of(codes: &str) -> Self {
         let (bytes, mut seconds, mut at) = (codes.as_bytes(), [0; 26], 0);
         while at < bytes.len() {
@@ -57,21 +57,21 @@ impl Codes {
     }
 }
 
-/// Why a code is not a language.
+/// Why a code is not a valid language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LanguageError {
-    /// Its form is wrong, or its language is unknown.
+    /// Its form is invalid, or its language is unknown.
     #[error("is not a language code such as en, en-GB, zh-Hant")]
     Code,
-    /// Its language is known, and its region is not in ISO 3166-1.
+    /// Its language is known, but its region is not in ISO 3166-1.
     #[error("has the region {region}, which is not in ISO 3166-1{}", instead(.region))]
     Region {
-        /// The region, as it is written.
+        /// The region, as the code spells it.
         region: String,
     },
 }
 
-/// Returns what is meant by regions that many write.
+/// Returns the intended region for some frequent mistakes.
 fn instead(region: &str) -> &'static str {
     match region.to_ascii_uppercase().as_str() {
         "UK" => ": the United Kingdom is GB",
@@ -81,12 +81,12 @@ fn instead(region: &str) -> &'static str {
     }
 }
 
-/// Checks a language code, with or without script and region: that its form is right, that its language is known, and that its
-/// region exists. A region is a code of ISO 3166-1 or a number of UN M.49.
+/// Checks a language code, with or without script and region: its form, and that its language and its region exist. A region is a
+/// code of ISO 3166-1 or a number of UN M.49.
 ///
 /// # Errors
 ///
-/// If it is not such a code.
+/// If the code is invalid.
 pub fn check_language(code: &str) -> Result<(), LanguageError> {
     let (primary, _, region) = parts(code).ok_or(LanguageError::Code)?;
     if !is_primary(primary) {
@@ -114,7 +114,8 @@ pub fn is_hreflang(code: &str) -> bool {
 
 /// Returns a language as the news schema has it: `en-GB` becomes `en`, and Chinese `zh-cn` or `zh-tw` by its script or else region.
 ///
-/// Returns `None` if the form is wrong or the language is unknown. Of a region only the form matters, since it is not written.
+/// Returns `None` if the form is invalid or the language is unknown. Only the form of a region matters, because the region is not
+/// written.
 ///
 /// ```
 /// use sitemap::language::news_language;
@@ -147,7 +148,7 @@ pub fn news_language(code: &str) -> Option<String> {
     Some(written.to_owned())
 }
 
-/// Returns language, script and region of a code whose form is right.
+/// Returns language, script and region of a code of valid form.
 fn parts(code: &str) -> Option<(&str, Option<&str>, Option<&str>)> {
     let alphabetic =
         |part: &str, bytes| part.len() == bytes && part.bytes().all(|b| b.is_ascii_alphabetic());
@@ -160,7 +161,8 @@ fn parts(code: &str) -> Option<(&str, Option<&str>, Option<&str>)> {
     parts.next().is_none().then_some((primary, script, region))
 }
 
-/// Returns whether a text is a language of ISO 639-1 in either case, or any three letters: of ISO 639-2 and -3 there are thousands.
+/// Returns whether a text is a language of ISO 639-1 in either case, or any three letters. ISO 639-2 and -3 have thousands of
+/// codes.
 fn is_primary(code: &str) -> bool {
     match code.len() {
         2 => LANGUAGES.has(code),
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn regions_are_those_of_iso_3166_1() {
-        // Reserved, withdrawn, for anybody to assign, and never assigned.
+        // Reserved, withdrawn, user-assigned, and never assigned codes.
         for region in [
             "UK", "EU", "SU", "UN", "YU", "AN", "CS", "XK", "AA", "ZZ", "SP", "JA", "uk",
         ] {
@@ -251,7 +253,7 @@ mod tests {
             ("zh-MO", Some("zh-tw")),
             ("zh-hant", Some("zh-tw")),
             ("zh-Hant-TW", Some("zh-tw")),
-            // Of two that differ the script decides.
+            // If script and region disagree, the script decides.
             ("zh-Hans-HK", Some("zh-cn")),
             ("zh-Hant-CN", Some("zh-tw")),
             ("zh", Some("zh")),

@@ -5,15 +5,15 @@
 //!         (record)         (eligibility) (plan)  (entry)  (member: built whole, or spliced)
 //! ```
 //!
-//! - Nothing here reads a clock, the environment, a network or a source of randomness: time is an argument, in Unix
-//!   seconds, and a caller picks slots and epochs.
-//! - Same input, same bytes: no map without an order is ever written into a document.
-//! - A value is valid where it has its type. A [`Loc`](loc::Loc) is an absolute ASCII URL, encoded once; a
-//!   [`When`](time::When) is a time that sitemaps can write; neither is checked twice.
-//! - What is wrong with a record is data, not an error. It has a reason, and a page whose listing a bad field decides
-//!   is left out.
-//! - Limits bind before anything is published, and each is a constant with its source.
-//! - A stored file is believed only after it was checked, and a foreign or damaged one is never spliced on.
+//! - The crate reads no clock, environment, network or source of randomness. Time is an argument, in Unix seconds, and the caller
+//!   chooses slots and epochs.
+//! - The same input gives the same bytes: no unordered map is ever written into a document.
+//! - A value of a type is valid. A [`Loc`](loc::Loc) is an absolute ASCII URL, encoded once. A [`When`](time::When) is a time
+//!   that sitemaps can write. Neither is checked twice.
+//! - A problem of a record is data, not an error, and has a reason. If a field that decides about listing is invalid, the page is
+//!   excluded.
+//! - Limits apply before anything is published, and each is a constant with its source.
+//! - A stored file is used only after it was checked, and a foreign or damaged one is never spliced.
 //!
 //! A record becomes a sitemap:
 //!
@@ -52,7 +52,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What the bytes must be:
+//! Specifications of the bytes:
 //!
 //! - Sitemaps: <https://www.sitemaps.org/protocol.html>, with Google's extensions for
 //!   [images](https://www.google.com/schemas/sitemap-image/1.1/),
@@ -80,8 +80,8 @@ pub mod time;
 
 pub use self::format::{entry, feed, index, llms, member, robots, stylesheet, video, xml};
 
-/// What rendered entries look like, and what stands around them. A higher one than a site's makes the scan render every
-/// entry of it again and build every object.
+/// The version of rendered entries and their frames. If it is higher than a site's, the scan renders every entry of the site
+/// again and builds every object.
 pub const RENDER_VERSION: u32 = 3;
 const _: () = assert!(
     member::FORMAT_VERSION == 1,

@@ -1,11 +1,11 @@
-//! Absolute URLs, parsed once at the boundary: inside, a [`Loc`] is valid and written in one way only.
+//! Absolute URLs, parsed once at the boundary. A [`Loc`] is always valid and written in only one way.
 //!
 //! URLs are read as browsers read them (<https://url.spec.whatwg.org/>), except where that would hide a mistake: white
 //! space around a URL, control characters, user info and fragments are refused, not repaired, and a backslash is a
 //! character of the path, not a slash.
 //!
-//! One address may be spelled in several ways. What is published is the text of a [`Loc`]; whether two URLs are the same address,
-//! [`normalized`] alone decides.
+//! One address may be spelled in several ways. The text of a [`Loc`] is published. Only [`normalized`] decides whether two URLs
+//! are the same address.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,15 +13,15 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// The longest URL written, in bytes: "this value must be less than 2,048 characters",
+/// The longest published URL, in bytes: "this value must be less than 2,048 characters",
 /// <https://www.sitemaps.org/protocol.html>.
 pub const MAX_LOC_BYTES: usize = 2_047;
 
-/// A shorter host is within all limits of names (RFC 1035, 2.3.4).
+/// Up to this length a host is within all limits of names (RFC 1035, 2.3.4).
 const MAX_PLAIN_HOST_BYTES: usize = 63;
 
-/// ASCII characters that a path or a query may not hold unencoded (RFC 3986, appendix A). The WHATWG parser leaves some of
-/// them; the sitemap schema's `xsd:anyURI` refuses them.
+/// ASCII characters that must be encoded in a path or a query (RFC 3986, appendix A). The WHATWG parser leaves some of them, but
+/// the sitemap schema's `xsd:anyURI` refuses them.
 const ENCODED: &[u8] = b" \"<>[\\]^`{|}";
 
 /// The scheme, host and port that all pages of a site share.
@@ -29,7 +29,7 @@ const ENCODED: &[u8] = b" \"<>[\\]^`{|}";
 #[serde(try_from = "String", into = "String")]
 pub struct Origin {
     text: String,
-    /// Where the host begins in `text`.
+    /// The offset of the host in `text`.
     host: usize,
 }
 
@@ -51,54 +51,54 @@ pub enum LocError {
         /// The scheme in lower case.
         scheme: String,
     },
-    /// It is on another host, port or scheme than the site's.
+    /// It is on another host, port or scheme than the site.
     #[error("{origin} is not the site's {expected}")]
     ForeignOrigin {
         /// The URL's own origin.
         origin: String,
-        /// The site's.
+        /// The site's origin.
         expected: String,
     },
-    /// A fragment, even an empty one: it names a part of a page.
+    /// It has a fragment, even an empty one, which names a part of a page.
     #[error("has a fragment")]
     Fragment,
-    /// A user name or password.
+    /// It has a user name or a password.
     #[error("has a user name or a password")]
     UserInfo,
-    /// White space before or after it.
+    /// It has white space before or after it.
     #[error("has white space before or after it")]
     Whitespace,
-    /// A control character, tab or line break, which the WHATWG parser would silently drop.
+    /// It has a control character, tab or line break, which the WHATWG parser would silently drop.
     #[error("has the control character U+{code:04X}")]
     Control {
         /// The character's code point.
         code: u32,
     },
-    /// It is longer than search engines read.
+    /// It is longer than search engines allow.
     #[error("is {bytes} bytes long, more than {limit}")]
     TooLong {
-        /// Its length as it would be written.
+        /// Its length in bytes, as published.
         bytes: usize,
         /// [`MAX_LOC_BYTES`].
         limit: usize,
     },
-    /// An origin with a path or a query.
+    /// It has a path or a query, and was to be an origin.
     #[error("has more than a scheme and a host")]
     NotAnOrigin,
     /// The host or the port is invalid.
     #[error("{reason}")]
     Invalid {
-        /// What the parser says.
+        /// The parser's message.
         reason: String,
     },
 }
 
 impl Origin {
-    /// Reads `https://www.example.com`, with a slash at the end or without.
+    /// Parses `https://www.example.com`, with or without a slash at the end.
     ///
     /// # Errors
     ///
-    /// [`LocError::NotAnOrigin`] for one with a path or a query, else as [`Loc::parse_any`].
+    /// [`LocError::NotAnOrigin`] if there is a path or a query, otherwise as [`Loc::parse_any`].
     pub fn parse(text: &str) -> Result<Self, LocError> {
         let url = parse(text)?;
         if text.contains('?') || url.path() != "/" {
@@ -107,13 +107,13 @@ impl Origin {
         Ok(Self::of(&url))
     }
 
-    /// Returns scheme and host, and the port unless it is the scheme's own: `https://www.example.com`.
+    /// Returns scheme and host, and the port unless it is the scheme's default: `https://www.example.com`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the host, and the port unless it is the scheme's own: `www.example.com`. Sites are named so.
+    /// Returns the host, and the port unless it is the scheme's default: `www.example.com`. This is the name of a site.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.text[self.host..]
@@ -128,11 +128,11 @@ impl Origin {
 }
 
 impl Loc {
-    /// Reads the URL of one of the site's own pages.
+    /// Parses the URL of one of the site's own pages.
     ///
     /// # Errors
     ///
-    /// [`LocError::ForeignOrigin`] if scheme, host or port are not the site's, else as [`Loc::parse_any`].
+    /// [`LocError::ForeignOrigin`] if scheme, host or port are not the site's, otherwise as [`Loc::parse_any`].
     pub fn parse(raw: &str, site: &Origin) -> Result<Self, LocError> {
         let below = raw.strip_prefix(site.as_str());
         if below.is_some_and(|path| path.starts_with('/'))
@@ -151,11 +151,11 @@ impl Loc {
         Self::within_limit(url)
     }
 
-    /// Reads a URL on any host: an image's, a video's, an alternate's.
+    /// Parses a URL on any host: that of an image, a video or an alternate.
     ///
     /// # Errors
     ///
-    /// [`LocError`] names what is wrong.
+    /// [`LocError`] names the problem.
     pub fn parse_any(raw: &str) -> Result<Self, LocError> {
         match Self::plain(raw) {
             Some(plain) => Ok(plain),
@@ -163,7 +163,7 @@ impl Loc {
         }
     }
 
-    /// Reads what a page says of another address, as a browser would: a relative one is resolved against the page's own.
+    /// Parses an address that a page contains, as a browser would. A relative one is resolved against the page's own address.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Loc {
         }
     }
 
-    /// Returns the URL as it is written, not yet escaped for XML.
+    /// Returns the URL as it is published, not yet escaped for XML.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -193,14 +193,14 @@ impl Loc {
         normalized(&self.0)
     }
 
-    /// Returns whether both are the same address, perhaps spelled differently.
+    /// Returns whether both are the same address, possibly in different spellings.
     #[must_use]
     pub fn is_equivalent(&self, other: &Self) -> bool {
         self == other || self.normalized() == other.normalized()
     }
 
-    /// Returns the URL, if it is written already as it would be written: most are, and parsing takes twenty times as long. What
-    /// this does not know is left to the parser.
+    /// Returns the URL if it is already spelled as it would be published. Most URLs are, and parsing takes twenty times as long.
+    /// In case of doubt it returns `None`, and the parser decides.
     fn plain(raw: &str) -> Option<Self> {
         Self::plain_host(raw).map(|_| Self(raw.to_owned()))
     }
@@ -228,12 +228,12 @@ impl Loc {
 
 /// Returns the form in which addresses are compared: two URLs are the same address if and only if their forms are the same text.
 ///
-/// It is the syntax-based and scheme-based normalization of RFC 3986, 6.2.2 and 6.2.3. Scheme and host are in lower case, the host
-/// in punycode, without the scheme's own port; an empty path is `/`; dot segments are resolved; hex digits are in upper case;
-/// escapes of unreserved characters are decoded; what may not stand unencoded is encoded. Nothing else is equal: `%2F` is not
-/// `/`, `+` is not a space, and the order of a query and case of a path count. A fragment is compared as it is.
+/// It is the syntax-based and scheme-based normalization of RFC 3986, 6.2.2 and 6.2.3. Scheme and host are in lower case, the
+/// host in punycode, without the scheme's own port; an empty path is `/`; dot segments are resolved; hex digits are in upper
+/// case; escapes of unreserved characters are decoded; characters that must be encoded are. Nothing else is equal: `%2F` is not
+/// `/`, `+` is not a space, and the order of a query and the case of a path matter. A fragment is compared as it is.
 ///
-/// A text that is not an `http` or `https` URL is its own form.
+/// A text that is not an `http` or `https` URL is returned unchanged.
 #[must_use]
 pub fn normalized(url: &str) -> Cow<'_, str> {
     if is_normal(url) {
@@ -251,7 +251,7 @@ pub fn normalized(url: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Returns whether a URL is certainly in its normal form already. Most are, and parsing takes twenty times as long.
+/// Returns whether a URL is certainly normal already. Most are, and parsing takes twenty times as long.
 fn is_normal(url: &str) -> bool {
     let scheme = ["https://", "http://"];
     let rest = scheme.iter().find_map(|scheme| url.strip_prefix(scheme));
@@ -275,18 +275,19 @@ fn is_normal(url: &str) -> bool {
         && !has_dot_segment(path)
 }
 
-/// Returns the byte that two hex digits name.
+/// Returns the byte that two hex digits encode.
 fn escape_of(digits: &[u8]) -> Option<u8> {
     let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
     u8::try_from(digit(0)? * 16 + digit(1)?).ok()
 }
 
-/// Returns whether a character means the same encoded and not (RFC 3986, 2.3).
+/// Returns whether a character means the same encoded and unencoded (RFC 3986, 2.3).
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-/// Writes the hex digits of escapes in upper case, and decodes escapes of unreserved characters (RFC 3986, 6.2.2.1 and 6.2.2.2).
+/// Converts the hex digits of escapes to upper case, and decodes escapes of unreserved characters (RFC 3986, 6.2.2.1 and
+/// 6.2.2.2).
 fn normalize_escapes(url: &str) -> String {
     let mut pieces = url.split('%');
     let mut text = String::with_capacity(url.len());
@@ -313,7 +314,7 @@ fn normalize_escapes(url: &str) -> String {
     text
 }
 
-/// Returns whether a host is a name in lower case, without punycode, that no parser takes for an address.
+/// Returns whether a host is a name in lower case, without punycode, that no parser takes for an IP address.
 fn is_plain_host(host: &str) -> bool {
     let label = |label: &str| {
         !label.is_empty()
@@ -330,17 +331,17 @@ fn is_plain_host(host: &str) -> bool {
         && last.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// Returns whether a path, which is given without the slash that it begins with, and a query need no change.
+/// Returns whether a path (without its first slash) and a query need no change.
 fn is_plain_path(path: &str) -> bool {
     path.bytes().all(is_plain_byte) && !has_dot_segment(path)
 }
 
-/// Returns whether a character stands unencoded in paths and queries, in every reader's opinion.
+/// Returns whether all readers agree that a character may be unencoded in paths and queries.
 fn is_plain_byte(byte: u8) -> bool {
     is_unreserved(byte) || b"/!$&()*+,;=:@?".contains(&byte)
 }
 
-/// Returns whether a segment of a path, which is given without the slash that it begins with, may be one of dots, which are resolved.
+/// Returns whether a path (without its first slash) may have a segment of dots, which would be resolved.
 fn has_dot_segment(path: &str) -> bool {
     path.starts_with('.') || path.contains("/.")
 }
@@ -366,7 +367,7 @@ fn parse(raw: &str) -> Result<Url, LocError> {
     if authority.contains('@') {
         return Err(LocError::UserInfo);
     }
-    // Browsers take a backslash for the end of the host, others do not.
+    // For browsers a backslash ends the host, for others it does not.
     if authority.contains('\\') {
         return Err(LocError::Invalid {
             reason: "a backslash in the host".to_owned(),
@@ -376,7 +377,7 @@ fn parse(raw: &str) -> Result<Url, LocError> {
     text.push_str(&raw[..raw.len() - rest.len()]);
     encode(rest, &mut text);
     let url = Url::parse(&text).map_err(invalid)?;
-    // The parser lets quotes and braces pass in a host.
+    // The parser accepts quotes and braces in a host.
     let in_hosts = |c: char| c.is_ascii_alphanumeric() || "-._[:]".contains(c);
     if !url
         .host_str()
@@ -397,7 +398,8 @@ fn invalid(error: url::ParseError) -> LocError {
 
 /// Returns what follows `http://` or `https://`.
 fn after_scheme(raw: &str) -> Result<&str, LocError> {
-    /// Registered schemes are far shorter. A longer text before a colon is not a scheme, and is too long for a message.
+    /// The most bytes of a scheme in a message. Registered schemes are far shorter, so a longer text before a colon is not a
+    /// scheme.
     const MAX_SCHEME_BYTES: usize = 32;
     let (scheme, rest) = raw.split_once(':').ok_or(LocError::NotAbsolute)?;
     if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") {
@@ -416,7 +418,7 @@ fn after_scheme(raw: &str) -> Result<&str, LocError> {
     })
 }
 
-/// Encodes what is not percent-encoded yet. An escape stays as it is, and a `%` that begins none becomes `%25`.
+/// Percent-encodes characters that are not encoded yet. An escape stays as it is, and a `%` that begins none becomes `%25`.
 fn encode(rest: &str, out: &mut String) {
     let bytes = rest.as_bytes();
     for (at, &byte) in bytes.iter().enumerate() {

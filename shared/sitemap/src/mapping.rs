@@ -1,15 +1,15 @@
-//! How the items of a table that is not Waymark's own become content records: the field mapping.
+//! The field mapping, which makes content records of the items of a table that is not Waymark's own.
 //!
 //! ```text
 //! item ─▶ only: is it a page? ─▶ fields: its content record ─▶ ContentRecord::parse
 //! key  ─▶ the record's id, and back
 //! ```
 //!
-//! - A mapping is data, in JSON. Whatever is wrong with it is told at once, each problem with its place.
-//! - An item never fails: what cannot be made of it is a problem of its record, as if the field had been bad. What decides
-//!   whether a page is listed fails closed.
-//! - Unknown is not absent: a path that leads into a value without steps is bad, never missing.
-//! - A record's id can be turned back into the primary key. It begins with [`SOURCE_MARK`], as no id of Waymark's own table
+//! - A mapping is JSON data. All its problems are reported at once, each with its place.
+//! - An item never fails. A field that cannot be made is a problem of its record, like an invalid field. If the field decides
+//!   about listing, the page is excluded.
+//! - Unknown is not absent: a path that leads into a value without members is invalid, never missing.
+//! - A record's id can be turned back into the primary key. It begins with [`SOURCE_MARK`], which no id of Waymark's own table
 //!   may.
 //!
 //! `docs/MAPPING.md` is the reference of the grammar.
@@ -67,18 +67,18 @@ use self::source::{Lack, Path, Source};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
-    /// One attribute or two.
+    /// One or two attributes.
     key: Vec<KeyAttribute>,
     only: Vec<(Path, Vec<Condition>)>,
     fields: BTreeMap<String, Source>,
 }
 
 impl Mapping {
-    /// Reads a mapping.
+    /// Parses a mapping.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// All its problems.
     pub fn parse(text: &str) -> Result<Self, MappingError> {
         let parsed = grammar::parse(text, Subject::Table).map_err(MappingError::new)?;
         Ok(Self::of(parsed))
@@ -103,19 +103,19 @@ impl Mapping {
         key::id(key)
     }
 
-    /// Returns the primary key of a record, in the key's order, or `None` if no item of such a table has this id.
+    /// Returns the primary key of a record, in the key's order. Returns `None` if no item of such a table has this id.
     #[must_use]
     pub fn key_of(&self, id: &str) -> Option<Vec<KeyValue>> {
         key::parse(id, &self.key)
     }
 
-    /// Returns the attributes, of the item itself, that a record is made from, or `None` if that is the whole item.
+    /// Returns the item's attributes from which a record is made. Returns `None` if the whole item is needed.
     #[must_use]
     pub fn attributes(&self) -> Option<BTreeSet<&str>> {
         self.attributes_of(|_| true)
     }
 
-    /// Returns the same for what [`Mapping::outline`] needs.
+    /// Returns the item's attributes that [`Mapping::outline`] needs, as [`Mapping::attributes`] does.
     #[must_use]
     pub fn outline_attributes(&self) -> Option<BTreeSet<&str>> {
         self.attributes_of(|field| ["site", "url", "pages"].contains(&field))
@@ -131,7 +131,7 @@ impl Mapping {
         attributes.map(|attributes| attributes.into_iter().chain(key).collect())
     }
 
-    /// Returns whether there may be items that are no pages.
+    /// Returns whether some items may not be pages.
     #[must_use]
     pub fn is_selective(&self) -> bool {
         !self.only.is_empty()
@@ -143,7 +143,7 @@ impl Mapping {
         self.only.iter().find_map(|(path, conditions)| {
             let value = match path.find(item) {
                 Ok(value) => value,
-                // Nobody knows whether the condition holds.
+                // It is not known whether the condition is met.
                 Err(Lack::Bad(reason)) => return Some(format!("its {reason}")),
                 Err(Lack::Missing { .. }) => None,
             };
@@ -158,7 +158,7 @@ impl Mapping {
         })
     }
 
-    /// Returns the record that an item becomes, or `None` if it is no page.
+    /// Returns the record that an item becomes. Returns `None` if it is not a page.
     #[must_use]
     pub fn record(&self, id: &str, item: &Value) -> Option<ContentRecord> {
         if self.mismatch(item).is_some() {
@@ -166,15 +166,15 @@ impl Mapping {
         }
         let (fields, problems) = self.content(item);
         let mut record = ContentRecord::parse(id, &fields);
-        // What could not be made is missing too, and the reason why is the better one.
+        // A field that could not be made is missing too. The reason why it could not be made is the better message.
         let explained = |found: &Problem| problems.iter().any(|own| own.field == found.field);
         record.problems.retain(|found| !explained(found));
         record.problems.splice(0..0, problems);
         Some(record)
     }
 
-    /// Returns the outline of an item's record, from as much of the item as [`Mapping::outline_attributes`] names, or `None` if it
-    /// is no page.
+    /// Returns the outline of an item's record, from the attributes that [`Mapping::outline_attributes`] names. Returns `None` if
+    /// the item is not a page.
     #[must_use]
     pub fn outline(&self, item: &Value) -> Option<Outline> {
         if self.mismatch(item).is_some() {
@@ -184,7 +184,7 @@ impl Mapping {
         Some(ContentRecord::parse("", &fields).into())
     }
 
-    /// Returns the content record's JSON that an item becomes, and what is wrong: at most one problem a field.
+    /// Returns the content record's JSON that an item becomes, and the problems, at most one for each field.
     #[must_use]
     pub fn content(&self, item: &Value) -> (Value, Vec<Problem>) {
         let (mut fields, mut problems) = (Map::new(), Vec::new());
@@ -213,11 +213,11 @@ impl Mapping {
     }
 }
 
-/// A mapping for an export: that of a table without its `key`, and with three members more.
+/// A mapping for an export: like that of a table, without `key` and with three further members.
 ///
 /// - `items` is the path to the list of items in a JSON document.
-/// - `id` is a source for the ids of records, which have their address for one without it.
-/// - `html` is a list of fields whose texts are HTML in the export. Whoever reads the export makes plain text of them.
+/// - `id` is a source for the ids of records. Without it, the address is the id.
+/// - `html` is a list of fields whose texts are HTML in the export. The reader of the export converts them to plain text.
 ///
 /// ```
 /// use serde_json::json;
@@ -247,11 +247,11 @@ pub struct ExportMapping {
 }
 
 impl ExportMapping {
-    /// Reads a mapping.
+    /// Parses a mapping.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// All its problems.
     pub fn parse(text: &str) -> Result<Self, MappingError> {
         let mut parsed = grammar::parse(text, Subject::Export).map_err(MappingError::new)?;
         Ok(Self {
@@ -262,7 +262,7 @@ impl ExportMapping {
         })
     }
 
-    /// Returns the path to the list of items in a JSON document, if it says one.
+    /// Returns the path to the list of items in a JSON document. Returns `None` if the mapping has none.
     #[must_use]
     pub fn items(&self) -> Option<&[String]> {
         self.items.as_ref().map(|path| path.steps.as_slice())
@@ -274,17 +274,17 @@ impl ExportMapping {
         &self.html
     }
 
-    /// Returns which items are pages, and what their records are made from. It has no key.
+    /// Returns the mapping of the items' fields, which has no key.
     #[must_use]
     pub fn fields(&self) -> &Mapping {
         &self.fields
     }
 
-    /// Returns the id of an item's record. Returns `None` if the mapping does not say one.
+    /// Returns the id of an item's record. Returns `None` if the mapping has no source for it.
     ///
     /// # Errors
     ///
-    /// If the item does not have what the id is made from.
+    /// If the item lacks the values for the id.
     pub fn id(&self, item: &Value) -> Result<Option<String>, Problem> {
         let Some(source) = &self.id else {
             return Ok(None);

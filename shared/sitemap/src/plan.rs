@@ -1,8 +1,8 @@
-//! The plan: from what is true of a record and what was placed for it, the changes that make the two agree.
+//! The plan: compares a record with what was placed for it, and returns the changes that make the two agree.
 //!
-//! - `plan` is pure. Every one of its inputs has an event that leads to another reconcile when it changes.
+//! - `plan` is pure. A change of any input is an event that leads to another reconcile.
 //! - A plan is applied whole, in one transaction, or not at all.
-//! - A record that is already placed rightly has a plan without changes.
+//! - If the placement is correct already, the plan has no changes.
 
 mod change;
 mod difference;
@@ -33,12 +33,12 @@ use crate::eligibility::{self, Refusal};
 use crate::problem::cut;
 use crate::site::is_site_host;
 
-/// Returns what to change so that what is placed for a page agrees with what is true. `id` is its record's.
+/// Returns the changes that make the placement of a page agree with its record. `id` is the record's id.
 #[must_use]
 pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
     let Inputs { page, ledger, .. } = inputs;
     let Some((record, listed)) = page.verdict(inputs.newest) else {
-        // Its parts are found by what is remembered here.
+        // Later runs find the parts by this ledger.
         let left = (inputs.left > 0).then(|| Ledger {
             site: ledger.site.clone(),
             parts: inputs.left,
@@ -86,9 +86,9 @@ pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
             after.claim = Some(address.clone());
         }
     }
-    // Parts are looked at with the page. A record without a valid host is left out under any settings.
+    // The parts are reconciled with the page. A record without a valid host is excluded under any settings.
     after.left_out &= page.part == 1 && is_site_host(&record.site);
-    // What is listed of the parts changes with the page, which has them reconciled.
+    // The timer belongs to the page, whose reconcile includes the parts.
     after.next_check_at = due.into_iter().filter(|_| page.part == 1).min();
     finish(Some(after), wanted, inputs)
 }

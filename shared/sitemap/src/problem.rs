@@ -1,21 +1,21 @@
-//! What is wrong with a field of a record, of a site's settings or of a video.
+//! Problems of fields of a record, of a site's settings or of a video.
 
-/// Characters of a text that is quoted from a record: what is remembered of bad input must stay small.
+/// The most characters of a text that is quoted from a record, because the stored problems must stay small.
 const MAX_QUOTED_CHARS: usize = 300;
 
-/// What is wrong with a field.
+/// A problem of a field.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Problem {
     /// The field, with a path into it: `images[3].url`.
     pub field: String,
     /// The reason, for people.
     pub reason: String,
-    /// Whether the page is left out for it.
+    /// Whether the problem excludes the page.
     pub closes: bool,
 }
 
 impl Problem {
-    /// Returns a problem with a field. Texts that quote a record's own are cut.
+    /// Returns a problem of a field. Texts that quote a record's own are cut.
     #[must_use]
     pub fn new(field: &str, reason: &str, closes: bool) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Problem {
     }
 }
 
-/// Returns a text, cut to what may be remembered of bad input.
+/// Returns a text, cut to the length that may be stored.
 #[must_use]
 pub fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED_CHARS) {

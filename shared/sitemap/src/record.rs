@@ -1,8 +1,8 @@
 //! The content record: one item of the content table as a domain value.
 //!
-//! - Parsing never fails: what is wrong with a field becomes a [`Problem`], and the rest of the record is kept.
-//! - A problem either *closes* the record (its page is left out) or costs it the field alone. What decides whether a
-//!   page is listed fails closed: [`schema`] says which fields do.
+//! - Parsing never fails. An invalid field becomes a [`Problem`], and the rest of the record is kept.
+//! - A problem either *closes* the record, so that its page is excluded, or only omits the field. Fields that decide about
+//!   listing close the record: see [`schema`].
 //! - Unknown fields are ignored, and so is `null`.
 
 use std::collections::BTreeMap;
@@ -31,77 +31,77 @@ pub use self::values::{
 };
 use self::values::{KINDS, STATUSES, VISIBILITIES};
 
-/// Bytes of a record's id, which is a part of sort keys (DynamoDB: 1,024 bytes).
+/// The most bytes of a record's id, which is a part of sort keys (DynamoDB: 1,024 bytes).
 pub const MAX_ID_BYTES: usize = 900;
-/// Bytes of a host's name, and of a port after it.
+/// The most bytes of a host's name and a port.
 const MAX_SITE_BYTES: usize = MAX_HOST_BYTES + 6;
 /// A content record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContentRecord {
-    /// Primary key of the content table.
+    /// The primary key in the content table.
     pub id: String,
-    /// The host of its site, as written or taken from the url; lower case. Empty if there is neither.
+    /// The host of its site, as given or taken from the url, in lower case. Empty if there is neither.
     pub site: String,
-    /// The type's name, `[A-Za-z0-9_-]`; its series is named so. Empty if it is missing or bad.
+    /// The type's name, `[A-Za-z0-9_-]`, which is the series' name too. Empty if it is missing or invalid.
     pub type_name: String,
     /// The address as given.
     pub url: String,
-    /// The canonical address, if it names one; a relative one is resolved against `url`.
+    /// The canonical address. A relative one is resolved against `url`. `None` if the record gives none.
     pub canonical_url: Option<Loc>,
-    /// For feeds and the view for people.
+    /// The title, for feeds and the view for people.
     pub title: Option<String>,
-    /// For feeds and the view for people.
+    /// The description, for feeds and the view for people.
     pub description: Option<String>,
-    /// Default: published.
+    /// The status. Default: published.
     pub status: Status,
-    /// Default: public.
+    /// The visibility. Default: public.
     pub visibility: Visibility,
-    /// Default: false.
+    /// Whether search engines are asked not to index it. Default: false.
     pub noindex: bool,
-    /// Default: content.
+    /// The kind. Default: content.
     pub kind: Kind,
-    /// First publication.
+    /// The time of the first publication.
     pub published_at: Option<When>,
-    /// Last significant change.
+    /// The time of the last significant change.
     pub modified_at: Option<When>,
-    /// From then on it is gone.
+    /// The time from which the page no longer exists.
     pub expires_at: Option<When>,
-    /// Its own, else its type's.
+    /// Its own change frequency. `None` means its type's.
     pub changefreq: Option<ChangeFreq>,
-    /// Its own, else its type's.
+    /// Its own priority. `None` means its type's.
     pub priority: Option<Priority>,
-    /// At most [`MAX_IMAGES`].
+    /// The images, at most [`MAX_IMAGES`].
     pub images: Vec<Loc>,
-    /// Those that a sitemap can list.
+    /// The videos that a sitemap can list.
     pub videos: Vec<Video>,
-    /// Set if the page is news, whatever its type.
+    /// The data of news. If set, the page is news, whatever its type.
     pub news: Option<News>,
-    /// Set if the page is not news, whatever its type.
+    /// If set, the page is not news, whatever its type.
     pub no_news: bool,
     /// The page's language.
     pub language: Option<String>,
-    /// At most [`MAX_ALTERNATES`].
+    /// The page in other languages, at most [`MAX_ALTERNATES`].
     pub alternates: Vec<Alternate>,
-    /// Records of one group, with a language each, are translations of each other.
+    /// The translation group. Records of one group, each with its language, are translations of each other.
     pub translation_group: Option<String>,
-    /// Whether it is its group's page for everybody else.
+    /// Whether it is its group's page for all other languages.
     pub x_default: bool,
     /// Terms by taxonomy, at most [`MAX_TERMS`] in all.
     pub terms: BTreeMap<String, Vec<String>>,
-    /// Parts of a multi-part page, at least 1. An archive has 1.
+    /// The number of parts, at least 1. An archive has 1.
     pub pages: u32,
-    /// Set if the record is an archive page.
+    /// The archive whose page the record is. `None` if it is not an archive.
     pub archive_of: Option<ArchiveOf>,
-    /// What is wrong with it, in the order of the fields above.
+    /// The problems of the record, in the order of the fields above.
     pub problems: Vec<Problem>,
 }
 
-/// As much of a record as a scan needs.
+/// The part of a record that a scan needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// Its site.
     pub site: String,
-    /// As [`ContentRecord::pages`].
+    /// The number of parts, as [`ContentRecord::pages`].
     pub pages: u32,
 }
 
@@ -113,7 +113,7 @@ impl From<ContentRecord> for Outline {
 }
 
 impl ContentRecord {
-    /// Reads a record of the content table. `id` is the primary key; the value is the whole item.
+    /// Parses a record of the content table. `id` is the primary key; the value is the whole item.
     ///
     /// ```
     /// use sitemap::record::ContentRecord;
@@ -194,7 +194,7 @@ impl ContentRecord {
         };
         let mut problems = fields.finish();
         if is_settings(id, item) {
-            // Not a page. `SiteSettings` reads the fields and says what is wrong with them, but only under a valid id.
+            // Settings are not a page. `SiteSettings` reads the fields and reports their problems, but only under a valid id.
             SITE_TYPE.clone_into(&mut record.type_name);
             problems.clear();
             if !host_of_site_id(id).is_some_and(is_site_host) {
@@ -205,26 +205,26 @@ impl ContentRecord {
         Self { problems, ..record }
     }
 
-    /// Returns whether the item is a site's settings, which are no page. [`crate::site::SiteSettings`] reads them.
+    /// Returns whether the item is a site's settings, which are not a page. [`crate::site::SiteSettings`] reads them.
     #[must_use]
     pub fn is_settings(&self) -> bool {
         self.type_name == SITE_TYPE
     }
 
-    /// Returns the first problem that leaves the page out.
+    /// Returns the first problem that excludes the page.
     #[must_use]
     pub fn closing_problem(&self) -> Option<&Problem> {
         self.problems.iter().find(|problem| problem.closes)
     }
 
-    /// Returns what the page's lastmod would be, were it not in the future: `modified_at`, else `published_at`.
+    /// Returns the page's lastmod before the check that it is not in the future: `modified_at`, or else `published_at`.
     #[must_use]
     pub fn last_change(&self) -> Option<When> {
         self.modified_at.or(self.published_at)
     }
 }
 
-/// Returns the host, and port if it is not the scheme's own, of an absolute URL.
+/// Returns the host of an absolute URL, and the port unless it is the scheme's default.
 fn host_of(url: &str) -> Option<String> {
     if let Some(host) = Loc::plain_host(url) {
         return Some(host.to_owned());

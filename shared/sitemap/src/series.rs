@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a type's name, which becomes part of a path.
+/// The most bytes of a type's name, which becomes a part of a path.
 pub const MAX_TYPE_BYTES: usize = 64;
 
 /// All sitemaps of one type on one site.
@@ -14,7 +14,7 @@ pub struct Series {
     pub name: String,
 }
 
-/// Returns whether a type may be called so: its series' file is `{type}-sitemap.xml`.
+/// Returns whether a type may have this name, which becomes a part of the file name `{type}-sitemap.xml`.
 #[must_use]
 pub fn is_type_name(name: &str) -> bool {
     is_name(name, MAX_TYPE_BYTES)

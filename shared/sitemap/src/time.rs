@@ -1,8 +1,8 @@
 //! Points in time as sitemaps write them: a date, or a date and time in UTC.
 //!
-//! Read: RFC 3339 with any offset, or a full date. Written: `2020-01-02T03:04:05+00:00` or `2020-01-02`. Search engines
-//! want a zone, so a date and time without one is refused instead of guessed at. What content systems write otherwise,
-//! [`When::parse_relaxed`] reads.
+//! Input: RFC 3339 with any offset, or a full date. Output: `2020-01-02T03:04:05+00:00` or `2020-01-02`. Search engines require a
+//! zone, so a date and time without one is refused instead of guessed. [`When::parse_relaxed`] reads other spellings of content
+//! systems.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,9 +12,9 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 const SECONDS_PER_DAY: i64 = 86_400;
-/// `0001-01-01T00:00:00Z` in Unix seconds: the first year that four digits and XML Schema's `xsd:date` can both write.
+/// `0001-01-01T00:00:00Z` in Unix seconds. It is the first year that both four digits and XML Schema's `xsd:date` can express.
 const FIRST_SECOND: i64 = -62_135_596_800;
-/// `9999-12-31T23:59:59Z` in Unix seconds. Content systems write it for "never", so it must be within.
+/// `9999-12-31T23:59:59Z` in Unix seconds. Content systems write it for "never", so it must be valid.
 const LAST_SECOND: i64 = 253_402_300_799;
 const _: () =
     assert!(FIRST_SECOND % SECONDS_PER_DAY == 0 && (LAST_SECOND + 1) % SECONDS_PER_DAY == 0);
@@ -26,10 +26,10 @@ const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// A date, or a date and time in UTC, in the years 1 to 9999.
 ///
-/// Ordered by time; a date is its midnight, and stands before the date and time of that midnight.
+/// Ordered by time. A date counts as its midnight, and sorts before the date and time of that midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct When {
-    /// Unix seconds, of a date those of its midnight.
+    /// Unix seconds. For a date, those of its midnight.
     seconds: i64,
     precision: Precision,
 }
@@ -40,12 +40,12 @@ enum Precision {
     Second,
 }
 
-/// A zone that times without an offset are in.
+/// The zone of times without an offset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// Reads a name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, or an offset such as `+01:00`.
+    /// Parses a name of the IANA time zone database, such as `Europe/Berlin` or `UTC`, or an offset such as `+01:00`.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let offset = relaxed_offset(name).and_then(|seconds| i32::try_from(seconds).ok());
@@ -56,8 +56,8 @@ impl Zone {
         }
     }
 
-    /// Returns the Unix seconds of a local time. A time that the clock skips is read as if the clock had not been turned. Of a time that
-    /// comes twice, the first is meant.
+    /// Returns the Unix seconds of a local time. A time that the clock skips is read as if the clock had not been turned. Of an
+    /// ambiguous time, the first one is used.
     fn seconds(&self, local: DateTime) -> Result<i64, TimeError> {
         let zoned = local.to_zoned(self.0.clone());
         let zoned = zoned.map_err(|_| TimeError::Range)?;
@@ -68,10 +68,10 @@ impl Zone {
 /// Why a text is not a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
-    /// Neither an RFC 3339 date and time nor a date.
+    /// It is neither an RFC 3339 date and time nor a date.
     #[error("neither YYYY-MM-DD nor an RFC 3339 date and time")]
     Form,
-    /// A date and time without an offset could mean any of 26 hours.
+    /// It is a date and time without an offset, which could mean any of 26 hours.
     #[error("a date and time without a zone: add Z or an offset such as +01:00")]
     NoZone,
     /// The calendar or the clock has no such value, as in `2020-02-30`.
@@ -83,11 +83,11 @@ pub enum TimeError {
 }
 
 impl When {
-    /// Reads an RFC 3339 date and time (any offset; a fraction of a second is dropped) or a date.
+    /// Parses an RFC 3339 date and time (any offset; a fraction of a second is dropped) or a date.
     ///
     /// # Errors
     ///
-    /// [`TimeError`] names what is wrong.
+    /// [`TimeError`] names the problem.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         if has_form(text, b"0000-00-00") {
             let date: Date = text.parse().map_err(|_| TimeError::NoSuchTime)?;
@@ -103,13 +103,13 @@ impl When {
         Self::within(seconds_since_epoch(local) - offset, Precision::Second)
     }
 
-    /// Reads a time as content systems and object mappers write it: as [`When::parse`] does, and also with a blank for the `T`; with
-    /// the offsets `+0100`, `+01`, `+01:00:00`, ` UTC` or one behind a blank; with a zone in brackets (RFC 9557), which counts only
-    /// if there is no offset; and, if `zone` is given, without any.
+    /// Parses a time as content systems and object mappers write it. In addition to [`When::parse`], it accepts a blank for the
+    /// `T`, the offsets `+0100`, `+01`, `+01:00:00`, ` UTC` and one after a blank, and a zone in brackets (RFC 9557), which is
+    /// used only if there is no offset. If `zone` is given, the offset may be missing.
     ///
     /// # Errors
     ///
-    /// [`TimeError`] names what is wrong.
+    /// [`TimeError`] names the problem.
     pub fn parse_relaxed(text: &str, zone: Option<&Zone>) -> Result<Self, TimeError> {
         match Self::parse(text) {
             Err(TimeError::Form | TimeError::NoZone) => {}
@@ -142,7 +142,7 @@ impl When {
         Self::within(seconds, Precision::Second)
     }
 
-    /// Returns the date and time of a Unix second; one outside the years 1 to 9999 becomes the nearest within.
+    /// Returns the date and time of a Unix second. A time outside the years 1 to 9999 becomes the nearest valid one.
     #[must_use]
     pub fn at(seconds: i64) -> Self {
         Self {
@@ -163,7 +163,7 @@ impl When {
         self.precision == Precision::Date
     }
 
-    /// Returns the date whose midnight this Unix second is, if there is one.
+    /// Returns the date whose midnight is this Unix second. Returns `None` if it is not a midnight.
     #[must_use]
     pub fn midnight(seconds: i64) -> Option<Self> {
         if seconds % SECONDS_PER_DAY != 0 {
@@ -185,7 +185,8 @@ impl When {
         }
     }
 
-    /// Appends what `Display` writes. Every entry has one, and formatting machinery would cost more than the rest of it.
+    /// Appends the text of `Display`. Every entry has a time, and the formatting machinery would cost more than the rest of the
+    /// entry.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         let since_first = (self.seconds - FIRST_SECOND) as u64; // never negative, and unsigned division is faster
         let (year, month, day) = civil((since_first / SECONDS_PER_DAY as u64) as u32);
@@ -204,7 +205,7 @@ impl When {
     }
 }
 
-/// Returns whether the text is as the pattern: a digit for each `0`, either case of a letter, else the same byte.
+/// Returns whether a text matches a pattern: `0` matches a digit, a letter matches either case, any other byte itself.
 fn has_form(text: &str, pattern: &[u8]) -> bool {
     text.len() == pattern.len()
         && text.bytes().zip(pattern).all(|(byte, form)| match form {
@@ -303,8 +304,8 @@ fn civil(day: u32) -> (u32, u32, u32) {
     }
 }
 
-/// Appends the template and returns it, to be filled in. Digits are set where they will stay: a copy right after would wait for each of
-/// them.
+/// Appends the template and returns it to be filled in. Digits are set in their final place, because a copy right afterwards
+/// would wait for each of them.
 fn appended<'a, const N: usize>(out: &'a mut Vec<u8>, template: &[u8; N]) -> &'a mut [u8; N] {
     out.extend_from_slice(template);
     out.last_chunk_mut().expect("it was just appended")
@@ -464,7 +465,7 @@ mod tests {
             Some(&berlin),
             Ok("2026-07-01T10:00:00+00:00"),
         );
-        // Skipped, and there twice.
+        // Skipped, and ambiguous.
         check(
             "2026-03-29 02:30:00",
             Some(&berlin),

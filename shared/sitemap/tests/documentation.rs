@@ -1,4 +1,4 @@
-//! The reference in `docs/reference` lists what the code has: fields, settings, reasons to exclude a page, limits.
+//! Checks that the reference in `docs/reference` agrees with the code: fields, settings, reasons to exclude a page, limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use sitemap::record::schema::{FIELDS, Role};
 use sitemap::site::SiteSettings;
 use sitemap::{feed, llms, mapping, plan, record, site, video};
 
-/// The rows of the first table after `heading`, each as its cells.
+/// Returns the rows of the first table after `heading`, each as its cells.
 fn table<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
     let (_, section) = text.split_once(heading).expect(heading);
     let rows = section.lines().skip_while(|line| !line.starts_with("|--"));
@@ -18,7 +18,7 @@ fn table<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
     rows.map(cells).collect()
 }
 
-/// The names that a cell has: "`changefreq`, `priority`".
+/// Returns the names in a cell: "`changefreq`, `priority`".
 fn names(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -71,7 +71,7 @@ fn the_reference_lists_every_reason_to_exclude_a_page() {
     let reference = include_str!("../../../docs/reference/exclusions.md");
     let rows = table(reference, "# Exclusions\n");
     let listed: Vec<&str> = rows.iter().flat_map(|row| names(row[0])).collect();
-    // A match over an enum with data: its names cannot be listed otherwise.
+    // A match over an enum with data, whose names cannot be listed otherwise.
     let source = include_str!("../src/eligibility.rs");
     let (_, body) = source.split_once("pub fn name(&self)").expect("the names");
     let (body, _) = body.split_once("\n    }\n").expect("their end");
@@ -80,7 +80,7 @@ fn the_reference_lists_every_reason_to_exclude_a_page() {
     assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), expected);
 }
 
-/// A private constant of the engine, which this crate does not know.
+/// Returns a private constant of the engine, on which this crate does not depend.
 fn urls_a_request() -> u64 {
     let source = include_str!("../../engine/src/sweep/notices.rs");
     let (_, value) = source

@@ -1,12 +1,12 @@
-//! The bytes of rendered documents, compared with those that belong to `RENDER_VERSION`.
+//! Compares the bytes of rendered documents with those of the current `RENDER_VERSION`.
 //!
-//! The scan renders what is published again only if `RENDER_VERSION` rises. Without a new version, an entry
-//! keeps its old bytes until its record changes.
+//! The scan renders published entries again only if `RENDER_VERSION` rises. Without a new version, an entry keeps its old bytes
+//! until its record changes.
 //!
 //! - Each document has a test with its literal text, which shows a reviewer what changed.
-//! - [`GOLDEN`] is one digest of all documents, together with their version. A changed digest needs a new version.
+//! - [`GOLDEN`] has one digest of all documents, and their version. A changed digest needs a new version.
 //! - The documents are made from records, settings and times by the crate's public functions, as the engine makes them.
-//! - Sitemaps are compared inflated: another deflate gives the same document. `FORMAT_VERSION` covers the gzip member.
+//! - Sitemaps are compared inflated, because another deflate gives the same document. `FORMAT_VERSION` covers the gzip member.
 //! - robots.txt and the text form are not here: other crates render them.
 
 use std::io::Read;
@@ -27,8 +27,8 @@ use sitemap::site::SiteSettings;
 use sitemap::stylesheet::{index_frame, shard_frame};
 use sitemap::time::When;
 
-/// The `RENDER_VERSION` and the digest of [`documents`] under it.
-/// A new document among them, or a new input, needs a new digest alone: the documents that were there keep their texts.
+/// The `RENDER_VERSION` and the digest of its [`documents`]. A new document among them, or a new input, needs only a new digest,
+/// because the existing documents keep their texts.
 const GOLDEN: (u32, &str) = (3, "ee57faff899036a8d98899edc5de66b7");
 
 const HOST: &str = "www.example.com";
@@ -219,7 +219,7 @@ fn a_feed_has_the_changes() {
     );
 }
 
-/// All documents, in a fixed order.
+/// Returns all documents, in a fixed order.
 fn documents() -> Vec<String> {
     let frames = ["css", "xsl", "none"].into_iter().flat_map(frames);
     let empty = frames.map(|frame| document(&frame, &[]));
@@ -350,7 +350,7 @@ fn feed_document() -> String {
     document
 }
 
-/// The frames of pages, videos, news and indexes with this choice of a style sheet.
+/// Returns the frames of pages, videos, news and indexes with this kind of style sheet.
 fn frames(stylesheet: &str) -> [Frame; 4] {
     let settings = settings(stylesheet);
     let [pages, videos, news] =
@@ -365,7 +365,7 @@ fn settings(stylesheet: &str) -> SiteSettings {
     settings
 }
 
-/// The entry that a record has in a series. `fields` are added to a post's; `group` has the other translations.
+/// Returns the entry of a record in a series. `fields` are added to a post's; `group` has the other translations.
 fn entry(fields: Value, series: &str, group: &Translations) -> String {
     let mut item =
         json!({"type": "post", "url": "https://www.example.com/a", "modified_at": "2026-01-02"});
@@ -393,7 +393,7 @@ fn entry(fields: Value, series: &str, group: &Translations) -> String {
     entry.unwrap_or_else(|| panic!("no entry among {series}: {:?}", plan.ledger))
 }
 
-/// The document of a sitemap member, inflated.
+/// Returns the document of a sitemap member, inflated.
 fn document(frame: &Frame, segments: &[String]) -> String {
     let mut builder = Builder::new(frame, 7);
     for xml in segments {

@@ -11,20 +11,20 @@ use crate::format::xml;
 use crate::loc::Loc;
 use crate::time::When;
 
-/// One `<url>`, borrowed from a record and what the site decided about it.
+/// One `<url>`, borrowed from a record and the site's decisions about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The page.
+    /// The page's address.
     pub loc: &'a Loc,
-    /// When it last changed.
+    /// The time of the last change. `None` to omit it.
     pub lastmod: Option<When>,
-    /// How often it changes.
+    /// How often the page changes. `None` to omit it.
     pub changefreq: Option<ChangeFreq>,
-    /// How important it is among the site's pages.
+    /// The page's importance among the site's pages. `None` to omit it.
     pub priority: Option<Priority>,
     /// Its videos, in a video sitemap.
     pub videos: &'a [Video],
-    /// Itself as a piece of news, in a news sitemap.
+    /// The page as news, in a news sitemap.
     pub news: Option<&'a News<'a>>,
     /// Its images. Search engines read at most 1,000.
     pub images: &'a [Loc],
@@ -51,7 +51,7 @@ pub struct News<'a> {
 pub struct Alternate {
     /// The language tag, or `x-default`.
     pub hreflang: String,
-    /// Where it is, on any host.
+    /// The address, on any host.
     pub href: Loc,
 }
 
@@ -71,7 +71,7 @@ pub enum ChangeFreq {
     Monthly,
     /// Every year.
     Yearly,
-    /// Archived for good.
+    /// Archived permanently.
     Never,
 }
 
@@ -86,7 +86,7 @@ impl ChangeFreq {
         Self::Never,
     ];
 
-    /// Returns all words, for a message.
+    /// Returns all words for a message.
     pub(crate) fn names() -> String {
         Self::ALL.map(Self::as_str).join(", ")
     }

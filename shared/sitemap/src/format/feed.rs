@@ -1,7 +1,7 @@
 //! The feed of recent changes: Atom 1.0, <https://www.rfc-editor.org/rfc/rfc4287>.
 //!
-//! It is a delta beside the sitemaps, for engines that read feeds (Bing's among them), and an ordinary feed for people.
-//! Texts are plain, and what they may hold is bounded, so that no entry is too large for the document.
+//! It is a delta of the sitemaps for engines that read feeds, such as Bing's, and an ordinary feed for people. Texts are plain
+//! and limited in length, so that no entry is too large for the document.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +9,18 @@ use crate::format::xml::{self, is_xml_char};
 use crate::loc::{MAX_LOC_BYTES, normalized};
 use crate::time::When;
 
-/// Entries of a feed. A reader who missed more, for example after an edit of the whole site, has the sitemaps.
+/// The most entries of a feed. A reader that missed more, for example after an edit of the whole site, has the sitemaps.
 pub const MAX_FEED_ENTRIES: usize = 500;
-/// Bytes of a feed: what FeedBurner takes, the least of the limits that readers of feeds have made known.
+/// The most bytes of a feed: the limit of FeedBurner, which is the lowest that a reader of feeds has published.
 pub const MAX_FEED_BYTES: usize = 512 * 1_024;
 
-/// Characters of a title; of a longer one the rest is left out.
+/// The most characters of a title. A longer one is cut.
 const MAX_TITLE_CHARS: usize = 200;
-/// Characters of a summary: it is one, not the page.
+/// The most characters of a summary. A longer one is cut.
 const MAX_SUMMARY_CHARS: usize = 1_000;
-/// Bytes that a character can have in XML: `&quot;`.
+/// The most bytes of a character in XML: `&quot;`.
 const MAX_CHAR_BYTES: usize = 6;
-/// Bytes of the largest entry: its address twice, its texts, and less than 300 bytes of tags and times.
+/// The most bytes of an entry: its address twice, its texts, and less than 300 bytes of tags and times.
 const MAX_ENTRY_BYTES: usize =
     MAX_CHAR_BYTES * (2 * MAX_LOC_BYTES + MAX_TITLE_CHARS + MAX_SUMMARY_CHARS) + 300;
 const _: () = assert!(
@@ -31,14 +31,14 @@ const _: () = assert!(
 const START: &[u8] = b"<feed xmlns=\"http://www.w3.org/2005/Atom\">\n";
 const END: &[u8] = b"</feed>\n";
 
-/// Whose feed it is.
+/// The feed's own data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feed<'a> {
-    /// Its own URL, which is its id too: it must not change.
+    /// The feed's own URL. It is the feed's id too, so it must not change.
     pub url: &'a str,
     /// The site's first page.
     pub home: &'a str,
-    /// What the feed is called, which is also its author.
+    /// The feed's title, which is also its author.
     pub title: &'a str,
 }
 
@@ -49,7 +49,7 @@ pub struct Change {
     pub loc: String,
     /// Its title.
     pub title: Option<String>,
-    /// What it is about.
+    /// The page's description.
     pub summary: Option<String>,
     /// When it was published.
     pub published: Option<When>,
@@ -57,9 +57,9 @@ pub struct Change {
     pub at: i64,
 }
 
-/// Returns the document, and how many entries it has.
+/// Returns the document and its number of entries.
 ///
-/// `changes` are sorted, the newest first. The document has as many as its limits allow, and only the first of each address.
+/// `changes` must be sorted, the newest first. The document has as many as its limits allow, and only the first of each address.
 /// Atom requires a time even in a feed without entries: `empty_since`, in Unix seconds, is when it became empty.
 ///
 /// ```
@@ -121,12 +121,12 @@ fn entry(change: &Change, out: &mut Vec<u8>) {
         .map(|text| plain(text, MAX_SUMMARY_CHARS));
     out.extend_from_slice(b"<entry>\n");
     element("id", &change.loc, out);
-    // Atom wants a title of every entry.
+    // Atom requires a title for every entry.
     let title = title.unwrap_or_else(|| plain(&change.loc, MAX_TITLE_CHARS));
     element("title", &title, out);
     link("alternate", &change.loc, out);
     if let Some(published) = change.published {
-        // A date alone is no time to Atom.
+        // Atom requires a time, so a date becomes its midnight.
         element("published", &When::at(published.seconds()).to_string(), out);
     }
     element("updated", &When::at(change.at).to_string(), out);
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Returns what a parser reads: each leaf's path and its text, and each link's path and its attributes.
+    /// Returns the feed as a parser reads it: each leaf's path and its text, and each link's path and its attributes.
     fn read(xml: &str) -> Vec<(String, String)> {
         let mut reader = Reader::from_str(xml);
         let (mut path, mut leaves, mut text): (Vec<String>, Vec<_>, _) =

@@ -1,8 +1,7 @@
-//! The lines of a sitemap index, and the comment that says how many URLs each of them stands for.
+//! The lines of a sitemap index, and the comment with the number of URLs of each line.
 //!
-//! An index has no element for a number of URLs, and its schema allows no other attribute. So the numbers are in a comment,
-//! for people alone: readers pass over it. It stands in front of the root element, because some readers take each child of
-//! the root for a sitemap.
+//! An index has no element for a number of URLs, and its schema allows no other attribute. So the numbers are in a comment, which
+//! only the view for people reads. It is before the root element, because some readers take each child of the root for a sitemap.
 
 use std::io::Write;
 
@@ -15,7 +14,7 @@ use crate::time::When;
 pub struct IndexLine<'a> {
     /// The sitemap's absolute URL.
     pub loc: &'a str,
-    /// When what it lists last changed.
+    /// The time of the last change among its entries.
     pub lastmod: Option<When>,
 }
 
@@ -36,16 +35,16 @@ const COUNTS_BEGIN: &str = "<!-- Index ";
 const COUNTS_TEXT: &str = ". URLs of each sitemap, in brackets those that another one lists, too:";
 const COUNTS_END: &str = " -->\n";
 
-/// What [`with_counts`] adds at most, besides the counts: two numbers of ten digits.
+/// The most bytes that [`with_counts`] adds, besides the counts: two numbers of ten digits.
 pub const COUNTS_BYTES: usize =
     COUNTS_BEGIN.len() + 10 + " of ".len() + 10 + COUNTS_TEXT.len() + COUNTS_END.len();
 
-/// How many URLs a sitemap lists.
+/// The number of URLs that a sitemap lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// The URLs.
+    /// The number of URLs.
     pub urls: u64,
-    /// Whether other sitemaps list them, too: those of videos and of news.
+    /// Whether other sitemaps list the same URLs: sitemaps of videos and of news.
     pub is_repeated: bool,
 }
 
@@ -59,7 +58,8 @@ pub fn render_count(count: Count, out: &mut Vec<u8>) {
     written.expect("a vector takes any bytes");
 }
 
-/// Returns the frame of the n-th index of so many, with what [`render_count`] wrote of its lines. Without any there is no comment.
+/// Returns the frame of the `n`-th index of `of`, with the counts that [`render_count`] wrote of its lines. Without counts there
+/// is no comment.
 #[must_use]
 pub fn with_counts(mut frame: Frame, n: usize, of: usize, counts: &[u8]) -> Frame {
     let start_tag = frame.prolog.iter().rposition(|byte| *byte == b'<');
@@ -72,7 +72,7 @@ pub fn with_counts(mut frame: Frame, n: usize, of: usize, counts: &[u8]) -> Fram
     frame
 }
 
-/// Returns the prolog of an index as it is without its counts.
+/// Returns the prolog of an index without its counts.
 #[must_use]
 pub fn without_counts(prolog: &str) -> String {
     around_counts(prolog).map_or_else(
@@ -81,7 +81,7 @@ pub fn without_counts(prolog: &str) -> String {
     )
 }
 
-/// Returns what [`render_count`] wrote of each line, from the prolog of an index. Without lines there is nothing.
+/// Returns the count of each line that [`render_count`] wrote, from the prolog of an index.
 #[must_use]
 pub fn counts(prolog: &str) -> Vec<&str> {
     let comment = around_counts(prolog).map(|[_, comment, _]| comment);
@@ -89,7 +89,7 @@ pub fn counts(prolog: &str) -> Vec<&str> {
     counts.map_or_else(Vec::new, |(_, counts)| counts.split_whitespace().collect())
 }
 
-/// Returns what is before, in and behind the comment.
+/// Returns the texts before, in and after the comment.
 fn around_counts(prolog: &str) -> Option<[&str; 3]> {
     let (before, rest) = prolog.split_once(COUNTS_BEGIN)?;
     let (comment, after) = rest.split_once(COUNTS_END)?;

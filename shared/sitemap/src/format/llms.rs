@@ -1,20 +1,20 @@
 //! llms.txt: a Markdown list of a site's newest pages, <https://llmstxt.org/>.
 //!
-//! A title, a summary in a quote, and for each type a heading and a list of links. Texts are plain: what Markdown or HTML
-//! would make of them is escaped, and what they may hold is bounded. Readers of this format look for the next `]` and `)`:
-//! so neither is within a link but as a reference or percent-encoded.
+//! A title, a summary in a quote, and for each type a heading and a list of links. Texts are plain and limited in length, and the
+//! syntax of Markdown and HTML in them is escaped. Readers of this format look for the next `]` and `)`. So both are references
+//! or percent-encoded within a link.
 
 use crate::format::feed::plain;
 use crate::site::Llms;
 
-/// Bytes of llms.txt: a reader takes it whole into a context, of which this is a small part (25,000 tokens or so).
+/// The most bytes of llms.txt. A reader takes all of it into a context, of which this is a small part (25,000 tokens or so).
 pub const MAX_LLMS_BYTES: usize = 100_000;
-/// Pages of llms.txt: about as many as fit, at 200 bytes each. So many rows are read to publish it.
+/// The most pages of llms.txt: about as many as fit, at 200 bytes each. As many rows are read to publish it.
 pub const MAX_LLMS_PAGES: usize = 500;
 
-/// Characters of a page's title and of its description; of longer ones the rest is left out.
+/// The most characters of a page's title. A longer one is cut.
 pub const MAX_TITLE_CHARS: usize = 200;
-/// See [`MAX_TITLE_CHARS`].
+/// The most characters of a page's description. A longer one is cut.
 pub const MAX_DESCRIPTION_CHARS: usize = 300;
 
 /// A page that may be listed.
@@ -26,12 +26,12 @@ pub struct Page {
     pub type_name: String,
     /// Its title.
     pub title: Option<String>,
-    /// What it is about.
+    /// Its description.
     pub description: Option<String>,
 }
 
-/// Returns the document, and how many pages it lists: of `pages`, the newest first, as many as fit. `host` is its title if the
-/// settings give none.
+/// Returns the document and the number of listed pages. `pages` must be sorted, the newest first, and as many are listed as fit.
+/// `host` is the title if the settings give none.
 ///
 /// ```
 /// use sitemap::llms::{Page, render};
@@ -87,10 +87,10 @@ fn line(page: &Page) -> String {
     }
 }
 
-/// Returns a text that begins a block.
+/// Returns a text for the beginning of a block.
 fn text(text: &str) -> String {
     let escaped = escape(&plain(text, usize::MAX));
-    // Here a list, or the line under a heading, could begin.
+    // A list, or the underline of a heading, could begin here.
     let number = escaped.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = escaped.len() - number.len();
     let begins_list = match number.chars().next() {
@@ -105,13 +105,13 @@ fn text(text: &str) -> String {
     }
 }
 
-/// Returns one line of text as Markdown that shows it as it is.
+/// Returns one line of text as Markdown that is displayed literally.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for (at, c) in text.char_indices() {
         match c {
             '\\' | '`' | '*' | '_' | '~' | '#' | '|' => escaped.extend(['\\', c]),
-            // `![` would begin an image, but the bracket is not there any more.
+            // `![` would begin an image, but the bracket is escaped.
             '[' => escaped += "&#91;",
             ']' => escaped += "&#93;",
             '<' => escaped += "&lt;",
@@ -131,7 +131,8 @@ fn begins_reference(text: &str) -> bool {
     is_closed && !name.is_empty() && is_name(name)
 }
 
-/// Returns a URL as the target of a link: ASCII without white space before, and no parenthesis, bracket or reference after.
+/// Returns a URL as the target of a link, from an ASCII text without white space. The result has no parenthesis, bracket or
+/// reference.
 fn target(loc: &str) -> String {
     let mut target = String::new();
     for (at, c) in loc.char_indices() {
@@ -261,7 +262,7 @@ mod tests {
     }
 
     proptest! {
-        /// Takes a line apart as readers of the format do.
+        /// Parses a line as readers of the format do.
         #[test]
         fn a_line_is_one_link_whatever_its_texts(title in any::<String>(), description in any::<String>(), path in "[!-~]{0,20}") {
             let page = Page { title: Some(title), description: Some(description), ..page(&format!("/{path}"), "post") };

@@ -4,14 +4,14 @@
 //! header, FEXTRA = directory | prolog | segment 0 | segment 1 | … | epilogue | CRC-32, size
 //! ```
 //!
-//! - Every block but the last ends with a full flush: byte-aligned, and nothing after it refers to anything before. So
-//!   one segment can be replaced without a look at the others: their compressed bytes are copied, and the member's
-//!   CRC-32 is combined from theirs.
-//! - It is one member, not several in a row: Chromium and PHP show the first alone.
-//! - The same frame, epoch and segments are the same bytes, built whole or by [`splice`].
-//! - A reader that knows nothing of this skips the directory, as the standard asks of it.
-//! - Everything in a stored file is checked before it is believed: [`Member::parse`] detects any damage to the
-//!   directory or the compressed bytes, [`Member::verify`] also inflates them.
+//! - Every block but the last ends with a full flush: it is byte-aligned, and later blocks do not refer to earlier ones. So one
+//!   segment can be replaced without inflating the others: their compressed bytes are copied, and the member's CRC-32 is combined
+//!   from theirs.
+//! - It is one member and not several, because Chromium and PHP show only the first.
+//! - The same frame, epoch and segments give the same bytes, whether built whole or by [`splice`].
+//! - Ordinary readers skip the directory, as the standard requires.
+//! - Everything in a stored file is checked before it is used: [`Member::parse`] detects any damage to the directory or the
+//!   compressed bytes, [`Member::verify`] also inflates them.
 //!
 //! ```
 //! use sitemap::member::{Builder, Frame, Member, Segment};

@@ -1,6 +1,7 @@
-//! Lines of robots.txt that crawlers or Lighthouse do not read as they were meant ([RFC 9309](https://www.rfc-editor.org/rfc/rfc9309)).
+//! Lines of robots.txt that crawlers or Lighthouse do not read as they were intended ([RFC
+//! 9309](https://www.rfc-editor.org/rfc/rfc9309)).
 
-/// Directives that Lighthouse accepts; others it reports.
+/// Directives that Lighthouse accepts. It reports all others.
 const KNOWN: [&str; 11] = [
     "user-agent",
     "allow",
@@ -14,20 +15,20 @@ const KNOWN: [&str; 11] = [
     "noindex",
     CONTENT_SIGNAL,
 ];
-/// <https://contentsignals.org/>. Lighthouse does not report it.
+/// <https://contentsignals.org/>. Lighthouse accepts it.
 const CONTENT_SIGNAL: &str = "content-signal";
-/// Keys of `Content-Signal`.
+/// The keys of `Content-Signal`.
 const SIGNALS: [&str; 3] = ["search", "ai-input", "ai-train"];
-/// Directives of proposals that crawlers may or may not follow, and whose they are. Lighthouse reports them.
+/// Proposed directives that crawlers may or may not follow, and who proposes each. Lighthouse reports them.
 const PROPOSALS: [(&str, &str); 4] = [
     ("content-usage", "the IETF's AI preferences (aipref)"),
     ("license", "RSL (Really Simple Licensing)"),
     ("schemamap", "NLWeb"),
     ("agentmap", "ARD"),
 ];
-/// Readers that take a directive between two `User-agent` lines for the end of a group, as they did when they were tried in
-/// November 2026: Protego 0.7.0 (Scrapy), robots-parser 3.0.1 (Crawlee), Python 3.11's urllib.robotparser,
-/// robotexclusionrulesparser 1.7.1 and the crate robotstxt 0.3.0. RFC 9309 (2.2.4) and Google's parser do not end it.
+/// By directive, the readers for which it ends a group if it is between two `User-agent` lines. They were tried in November 2026:
+/// Protego 0.7.0 (Scrapy), robots-parser 3.0.1 (Crawlee), Python 3.11's urllib.robotparser, robotexclusionrulesparser 1.7.1 and
+/// the crate robotstxt 0.3.0. RFC 9309 (2.2.4) and Google's parser do not end it.
 const SPLITTERS: [(&str, &[&str]); 5] = [
     (
         "crawl-delay",
@@ -60,43 +61,43 @@ const SPLITTERS: [(&str, &[&str]); 5] = [
     ),
     ("host", &["robots-parser"]),
 ];
-/// The same of all other directives.
+/// The readers for which any other directive ends a group.
 const OTHER_SPLITTERS: &[&str] = &["Protego (Scrapy)", "robots-parser"];
 
 /// The name and the value of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive<'t> {
-    /// In lower case.
+    /// The name, in lower case.
     pub name: String,
-    /// Without white space around it.
+    /// The value, without white space around it.
     pub value: &'t str,
 }
 
-/// What is wrong with a line.
+/// A problem of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault<'t> {
-    /// This text has no name and value.
+    /// This text is not a name and a value.
     NoDirective(&'t str),
     /// No directive has this name.
     Unknown(String),
-    /// The directive of this name belongs to a group, and no `User-agent` is before it.
+    /// The directive with this name belongs to a group, but no `User-agent` precedes it.
     OutsideGroup(String),
     /// This path is not percent-encoded.
     NotEncoded(&'t str),
-    /// The directive of this name is a proposal's.
+    /// The directive with this name is only proposed.
     Proposal {
-        /// In lower case.
+        /// The name, in lower case.
         name: String,
         /// Who proposes it.
         whose: &'static str,
     },
     /// This part of a `Content-Signal` is not a key with `yes` or `no`.
     SignalValue(&'t str),
-    /// A group has this key of `Content-Signal` twice.
+    /// The group has this key of `Content-Signal` twice.
     SignalTwice(String),
     /// `Content-Signal` has no such key.
     UnknownSignal(String),
-    /// The rule is also for agents that are named before another directive, at which some readers end the group.
+    /// The rule also applies to agents that are named before another directive. Some readers end the group there.
     Split {
         /// The directive between the `User-agent` lines, in lower case.
         name: String,
@@ -105,7 +106,7 @@ pub enum Fault<'t> {
     },
 }
 
-/// Judges the lines of one robots.txt, in their order.
+/// Checks the lines of one robots.txt, in their order.
 ///
 /// ```
 /// use sitemap::robots::{Fault, Judge};
@@ -118,24 +119,24 @@ pub enum Fault<'t> {
 pub struct Judge {
     /// Whether there was a `User-agent`.
     has_group: bool,
-    /// Whether the group has a rule: the next `User-agent` begins another one.
+    /// Whether the group has a rule. If so, the next `User-agent` begins another group.
     has_rule: bool,
-    /// The directive behind the group's last `User-agent` that most readers take for its end.
+    /// The directive after the group's last `User-agent` that ends the group for the most readers.
     behind: Option<String>,
-    /// The same between two `User-agent` lines of the group, until a rule shows that it matters.
+    /// Such a directive between two `User-agent` lines of the group, until a rule shows that it matters.
     between: Option<String>,
-    /// The keys of `Content-Signal` in the group.
+    /// The keys of `Content-Signal` in the group so far.
     signals: Vec<String>,
 }
 
-/// Returns the readers that end a group at this directive.
+/// Returns the readers for which this directive ends a group.
 fn splitters(name: &str) -> &'static [&'static str] {
     let known = SPLITTERS.iter().find(|(known, _)| *known == name);
     known.map_or(OTHER_SPLITTERS, |(_, readers)| *readers)
 }
 
 impl<'t> Directive<'t> {
-    /// Returns `None` for a line without a colon. A comment does not count.
+    /// Parses a line without its comment. Returns `None` if it has no colon.
     #[must_use]
     pub fn of(line: &'t str) -> Option<Self> {
         let (name, value) = content(line).split_once(':')?;
@@ -147,7 +148,7 @@ impl<'t> Directive<'t> {
 }
 
 impl Judge {
-    /// Returns what is wrong with the next line.
+    /// Returns the problems of the next line.
     pub fn faults<'t>(&mut self, line: &'t str) -> Vec<Fault<'t>> {
         let Some(Directive { name, value }) = Directive::of(line) else {
             let text = content(line).trim();
@@ -177,7 +178,7 @@ impl Judge {
         faults
     }
 
-    /// Looks at the parts of a `Content-Signal`, such as `search=yes, ai-train=no`.
+    /// Checks the parts of a `Content-Signal`, such as `search=yes, ai-train=no`.
     fn signals<'t>(&mut self, value: &'t str, faults: &mut Vec<Fault<'t>>) {
         let mut parts = value
             .split(',')
@@ -204,7 +205,7 @@ impl Judge {
         }
     }
 
-    /// Follows where groups begin and end.
+    /// Tracks the beginnings and ends of groups.
     fn group<'t>(&mut self, name: &str, value: &str, faults: &mut Vec<Fault<'t>>) {
         match name {
             "user-agent" => {
@@ -218,7 +219,7 @@ impl Judge {
             }
             "allow" | "disallow" if self.has_group => {
                 self.has_rule = true;
-                // An empty rule says nothing to anybody.
+                // An empty rule has no effect.
                 if !value.is_empty()
                     && let Some(name) = self.between.take()
                 {
@@ -328,7 +329,7 @@ mod tests {
             ("Request-rate: 1/5", "request-rate"),
         ] {
             check(&[one, line, "", two, all], &[split(name)]);
-            // Nothing follows from an empty rule, and none is between.
+            // An empty rule has no effect, and no directive is between.
             check(&[one, line, two, "Disallow:"], &[]);
             check(&[one, line, all, two, all], &[]);
             check(&[one, two, line, all], &[]);

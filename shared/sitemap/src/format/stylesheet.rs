@@ -1,24 +1,24 @@
-//! The style sheet that a site's documents name, and so what stands around their elements.
+//! The style sheets that a site's documents name, and the frames of the documents.
 
 use crate::format::member::Frame;
 use crate::site::{SeriesKind, SiteSettings, Stylesheet};
 
-/// Where the CSS style sheet is served.
+/// The path of the CSS style sheet.
 pub const CSS_PATH: &str = "/sitemap.css";
-/// Where the XSLT style sheet of indexes and of pages is served.
+/// The path of the XSLT style sheet for indexes and pages.
 pub const XSL_PATH: &str = "/sitemap.xsl";
-/// Where that of video sitemaps is served.
+/// The path of the XSLT style sheet for video sitemaps.
 pub const VIDEO_XSL_PATH: &str = "/video-sitemap.xsl";
-/// Where that of news sitemaps is served.
+/// The path of the XSLT style sheet for news sitemaps.
 pub const NEWS_XSL_PATH: &str = "/news-sitemap.xsl";
 
-/// Returns what stands around the entries of a series' shards.
+/// Returns the frame of a series' shards.
 #[must_use]
 pub fn shard_frame(settings: &SiteSettings, series: &str) -> Frame {
     Frame::urlset(path(settings, settings.kind_of(series)))
 }
 
-/// Returns what stands around the lines of a site's indexes.
+/// Returns the frame of a site's indexes.
 #[must_use]
 pub fn index_frame(settings: &SiteSettings) -> Frame {
     Frame::index(path(settings, SeriesKind::Pages))
@@ -29,7 +29,7 @@ pub fn index_frame(settings: &SiteSettings) -> Frame {
 pub fn same_frames(one: &SiteSettings, other: &SiteSettings) -> bool {
     let names = |settings: &SiteSettings| match settings.stylesheet {
         Stylesheet::Css | Stylesheet::None => None,
-        // Each kind of series has its own.
+        // Each kind of series has its own style sheet.
         Stylesheet::Xsl => Some([&settings.video_series, &settings.news_series].map(String::clone)),
     };
     one.stylesheet == other.stylesheet && names(one) == names(other)

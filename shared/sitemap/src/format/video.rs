@@ -1,9 +1,9 @@
-//! Videos of a page: what a record says of them, and their `<video:video>` elements.
+//! Videos of a page: their fields in a record, and their `<video:video>` elements.
 //!
-//! - A video that lacks what search engines require, or has it wrong, is left out with a reason; its page and the other
-//!   videos stay. Any other bad field costs the video that field alone.
-//! - Elements are in the schema's order: <https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd>. What
-//!   Google no longer reads is not written: `category`, `gallery_loc`, `price`, `tvshow`. The schema has no width and no height.
+//! - A video with a missing or invalid required field is excluded with a reason. Its page and the other videos stay. Any other
+//!   invalid field is omitted alone.
+//! - Elements are in the schema's order: <https://www.google.com/schemas/sitemap-video/1.1/sitemap-video.xsd>. Elements that
+//!   Google no longer reads are not written: `category`, `gallery_loc`, `price`, `tvshow`. The schema has no width and no height.
 
 use serde_json::{Map, Value};
 
@@ -12,71 +12,71 @@ use crate::loc::Loc;
 use crate::problem::{Problem, cut};
 use crate::time::When;
 
-/// Characters of a title (the schema).
+/// The most characters of a title (the schema).
 pub const MAX_TITLE_CHARS: usize = 100;
-/// Characters of a description (the schema).
+/// The most characters of a description (the schema).
 pub const MAX_DESCRIPTION_CHARS: usize = 2_048;
-/// Seconds that a video may last (the schema): eight hours.
+/// The most seconds of a video (the schema): eight hours.
 pub const MAX_DURATION: u64 = 28_800;
-/// Tags of a video (the schema).
+/// The most tags of a video (the schema).
 pub const MAX_TAGS: usize = 32;
-/// Videos of one page: as images, more than a page can usefully show.
+/// The most videos of one page. Like the limit of images, this is more than a page can usefully show.
 pub const MAX_VIDEOS: usize = 1_000;
-/// Countries of a restriction: there are fewer.
+/// The most countries of a restriction. There are fewer countries.
 const MAX_COUNTRIES: usize = 300;
 
 /// One video.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Video {
-    /// Its picture.
+    /// The picture.
     pub thumbnail: Loc,
-    /// At most [`MAX_TITLE_CHARS`].
+    /// The title, of at most [`MAX_TITLE_CHARS`] characters.
     pub title: String,
-    /// At most [`MAX_DESCRIPTION_CHARS`].
+    /// The description, of at most [`MAX_DESCRIPTION_CHARS`] characters.
     pub description: String,
-    /// The file; or there is a player.
+    /// The video file. `None` if there is only a player.
     pub content: Option<Loc>,
-    /// The player; or there is a file.
+    /// The player. `None` if there is only a file.
     pub player: Option<Loc>,
-    /// Seconds, 1 to [`MAX_DURATION`].
+    /// The duration in seconds, 1 to [`MAX_DURATION`].
     pub duration: Option<u64>,
-    /// It is left out from then on.
+    /// The time from which the video is excluded.
     pub expires_at: Option<When>,
-    /// Tenths, 0 to 50.
+    /// The rating in tenths, 0 to 50.
     pub rating: Option<u8>,
-    /// How often it was seen.
+    /// The number of views.
     pub view_count: Option<u64>,
-    /// First publication.
+    /// The time of the first publication.
     pub published_at: Option<When>,
-    /// At most [`MAX_TAGS`].
+    /// The tags, at most [`MAX_TAGS`].
     pub tags: Vec<String>,
-    /// For everybody.
+    /// Whether it is suitable for everybody.
     pub family_friendly: Option<bool>,
-    /// The countries where it may be seen, or may not.
+    /// The countries where it may be seen, or where it may not.
     pub restriction: Option<Restriction>,
     /// Whether it is for subscribers.
     pub requires_subscription: Option<bool>,
-    /// Who has uploaded it, and the address of more about them.
+    /// The uploader's name, and the address of a page about them.
     pub uploader: Option<(String, Option<Loc>)>,
-    /// The devices where it may be seen, or may not: of [`PLATFORMS`].
+    /// The devices on which it may be seen, or on which it may not. See [`PLATFORMS`].
     pub platform: Option<Restriction>,
     /// Whether it is a live stream.
     pub live: Option<bool>,
 }
 
-/// A list that is allowed, or denied.
+/// A list of allowed or of denied values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restriction {
-    /// Whether the list is what is allowed.
+    /// Whether the values are allowed. Otherwise they are denied.
     pub allow: bool,
-    /// In the order given.
+    /// The values, in the order given.
     pub of: Vec<String>,
 }
 
 /// The platforms of the schema.
 pub const PLATFORMS: [&str; 3] = ["web", "mobile", "tv"];
 
-/// What a video falls back to.
+/// The page's values that a video without its own gets.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The page's title.
@@ -88,7 +88,7 @@ pub struct Page<'a> {
 }
 
 impl Video {
-    /// Reads the video at position `at` of a page. What is wrong with it is appended to `problems`.
+    /// Reads the video at position `at` of a page. Its problems are appended to `problems`.
     #[must_use]
     pub fn parse(
         page: Page<'_>,
@@ -242,7 +242,7 @@ impl<'a> Fields<'a, '_> {
             .push(Problem::new(&field, reason.as_ref(), false));
     }
 
-    /// Returns the value that `read` makes of a field; a problem if it makes none.
+    /// Returns the value of a field as `read` parses it. Notes a problem if the value is invalid.
     fn read<T>(
         &mut self,
         field: &str,
@@ -257,7 +257,7 @@ impl<'a> Fields<'a, '_> {
         read
     }
 
-    /// Returns the first of these fields that is there: the record's own name, and the schema's.
+    /// Returns the first existing field among the record's own name and that of the schema.
     fn named(&self, names: &[&'static str]) -> Option<&'static str> {
         names.iter().copied().find(|name| self.get(name).is_some())
     }
@@ -302,7 +302,7 @@ impl<'a> Fields<'a, '_> {
         })
     }
 
-    /// Returns the texts of a list that `accepts`, at most `limit`.
+    /// Returns the texts of a list that `accepts` allows, at most `limit`.
     fn texts(
         &mut self,
         field: &str,
@@ -331,8 +331,8 @@ impl<'a> Fields<'a, '_> {
         texts
     }
 
-    /// Reads `{"allow": […]}` or `{"deny": […]}`, or in the schema's words `{"relationship": "allow", list: […]}`. A restriction that is
-    /// wrong in part is left out whole: half a list would allow what it denies.
+    /// Reads `{"allow": […]}` or `{"deny": […]}`, or in the schema's words `{"relationship": "allow", list: […]}`. A restriction
+    /// with an invalid part is omitted whole, because half a list would allow denied values.
     fn restriction(
         &mut self,
         field: &str,
@@ -381,7 +381,7 @@ impl<'a> Fields<'a, '_> {
         Some((name, info))
     }
 
-    /// Cuts a text to `limit` characters, and notes it.
+    /// Cuts a text to `limit` characters, and notes a problem if it was longer.
     fn shortened(&mut self, field: &str, text: String, limit: usize) -> String {
         match text.char_indices().nth(limit) {
             None => text,

@@ -1,19 +1,19 @@
-//! The little XML that sitemaps need: text, and what stands before and after the elements.
+//! The little XML that sitemaps need: text, and the parts before and after the elements.
 //!
-//! - Nothing stands before the XML declaration, and nothing pads the document: some consumers fail on either.
+//! - Nothing precedes the XML declaration, and the document has no padding, because some readers fail on either.
 //! - Only the five predefined entities are used; there is no CDATA.
 //! - Each element of the list is one line.
 
 use crate::loc::Loc;
 
-/// Ends a urlset.
+/// The end of a urlset.
 pub const URLSET_EPILOGUE: &[u8] = b"</urlset>\n";
-/// Ends a sitemap index.
+/// The end of a sitemap index.
 pub const INDEX_EPILOGUE: &[u8] = b"</sitemapindex>\n";
 
 pub(crate) const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-/// Namespaces are compared as texts, so each must be to the letter what sitemaps.org, Google and XHTML 1 say. All
-/// sitemaps declare all of them: one that an entry begins to need is there.
+/// Namespaces are compared as texts, so each must be exactly that of sitemaps.org, Google and XHTML 1. All sitemaps declare all
+/// of them, so that an entry can begin to use one.
 const URLSET: &[u8] = b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
     xmlns:image=\"http://www.google.com/schemas/sitemap-image/1.1\" \
     xmlns:news=\"http://www.google.com/schemas/sitemap-news/0.9\" \
@@ -21,14 +21,14 @@ const URLSET: &[u8] = b"<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/
     xmlns:xhtml=\"http://www.w3.org/1999/xhtml\">\n";
 const INDEX: &[u8] = b"<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n";
 
-/// Returns what stands before the first `<url>`: declaration, stylesheet instruction, start tag. `stylesheet` is the style sheet's
-/// URL; one that ends in `.xsl` is named as XSLT, any other as CSS.
+/// Returns the document up to the first `<url>`: declaration, stylesheet instruction, start tag. `stylesheet` is the style
+/// sheet's URL. If it ends in `.xsl`, its type is XSLT, otherwise CSS.
 #[must_use]
 pub fn urlset_prolog(stylesheet: Option<&str>) -> Vec<u8> {
     prolog(stylesheet, URLSET)
 }
 
-/// Returns what stands before the first `<sitemap>`, as [`urlset_prolog`].
+/// Returns the document up to the first `<sitemap>`, as [`urlset_prolog`] does for `<url>`.
 #[must_use]
 pub fn index_prolog(stylesheet: Option<&str>) -> Vec<u8> {
     prolog(stylesheet, INDEX)
@@ -58,14 +58,14 @@ pub const fn is_xml_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Returns whether nothing but white space would be left of a text in a document.
+/// Returns whether only white space would be left of a text in a document.
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
     !text.chars().any(|c| is_xml_char(c) && !c.is_whitespace())
 }
 
-/// Appends a text as element content or attribute value: the predefined entities for what is markup, nothing for what
-/// XML 1.0 forbids. One control character would cost a consumer the whole sitemap.
+/// Appends a text as element content or attribute value. Markup becomes predefined entities, and characters that XML 1.0 forbids
+/// are dropped, because one of them would make the whole sitemap unreadable.
 pub fn escape(text: &str, out: &mut Vec<u8>) {
     let mut copied = 0;
     for (at, c) in text.char_indices() {
@@ -78,7 +78,8 @@ pub fn escape(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&text.as_bytes()[copied..]);
 }
 
-/// Appends a URL as [`escape`] appends a text. Sitemaps are little else, and of what is markup a [`Loc`] has `&` and `'` alone.
+/// Appends a URL as [`escape`] appends a text. This version is faster: URLs are most of a sitemap, and the only markup characters
+/// in a [`Loc`] are `&` and `'`.
 pub fn escape_loc(loc: &Loc, out: &mut Vec<u8>) {
     let mut rest = loc.as_str().as_bytes();
     while let Some(at) = memchr::memchr2(b'&', b'\'', rest) {

@@ -392,7 +392,7 @@ proptest! {
     }
 }
 
-/// What is one address, however it is spelled, each set with its normal form.
+/// Spellings of the same address, each set with its normal form.
 const SAME: [(&str, &[&str]); 14] = [
     (
         "https://www.example.com/",
@@ -524,7 +524,7 @@ proptest! {
         let url = format!("https://{host}/{path}");
         let normal = normalized(&url);
         prop_assert_eq!(&normalized(&normal), &normal);
-        // What is published of a URL is the same address as the URL.
+        // The published text of a URL is the same address as the URL.
         if let Ok(loc) = Loc::parse_any(&url) {
             prop_assert_eq!(loc.normalized(), normal);
         }

@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-/// What an attribute has to be.
+/// A condition for an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Condition {
-    /// This text, number or truth value.
+    /// It is this text, number or truth value.
     Is(Value),
-    /// Not there, or null.
+    /// It is missing or null.
     Absent,
-    /// A text that begins so.
+    /// It is a text with this prefix.
     Begins(String),
-    /// A text that has this text in it, or a list or set that has this element.
+    /// It is a text that contains this text, or a list or set that contains this element.
     Contains(Value),
 }
 
 impl Condition {
-    /// Returns whether the attribute's value meets the condition. The value is `None` if there is no such attribute.
+    /// Returns whether an attribute meets the condition. `value` is `None` if the attribute is missing.
     pub(super) fn holds(&self, value: Option<&Value>) -> bool {
         match (self, value) {
             (Self::Absent, value) => value.is_none(),
@@ -36,7 +36,7 @@ impl Condition {
 
 fn is(wanted: &Value, value: &Value) -> bool {
     match (wanted, value) {
-        // 1 and 1.0 are one number in a table.
+        // In a table, 1 and 1.0 are the same number.
         (Value::Number(wanted), Value::Number(number)) => {
             wanted == number || wanted.as_f64() == number.as_f64()
         }

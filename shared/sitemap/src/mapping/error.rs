@@ -1,10 +1,10 @@
-//! What is wrong with a mapping.
+//! The problems of a mapping.
 
-/// What is wrong with a mapping: all of it.
+/// All problems of a mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappingError(Vec<MappingProblem>);
 
-/// One thing that is wrong with a mapping.
+/// One problem of a mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappingProblem {
     /// The place in the JSON: `fields.images.each`.

@@ -1,10 +1,11 @@
-//! Values in the types that a content record has: a table may have a number where a record has a text, or the other way round.
+//! Converts values to the types of a content record's fields. A table may have a number where a record has a text, or the other
+//! way round.
 
 use serde_json::{Number, Value};
 
 use crate::record::schema::Shape;
 
-/// Returns a value as its shape has it. One that cannot be made so stays as it is, and the record's parser tells it.
+/// Returns a value, converted to a shape. A value that cannot be converted stays as it is, and the record's parser reports it.
 fn fitted(value: Value, shape: Shape) -> Value {
     match (shape, value) {
         (Shape::Text, Value::Number(number)) => Value::String(number.to_string()),
@@ -27,7 +28,7 @@ fn fitted(value: Value, shape: Shape) -> Value {
     }
 }
 
-/// Returns a member of an object of a shape as that has it.
+/// Returns a member of an object, converted to the member's shape.
 pub(super) fn member(value: Value, name: &str, object: Shape) -> Value {
     match object {
         Shape::Object(known) => match known.iter().find(|field| field.name == name) {

@@ -1,4 +1,4 @@
-//! Reading a mapping: every problem with its place.
+//! Reads a mapping, and reports every problem with its place.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use self::reader::{Reader, within};
 const SOURCES: &str =
     "an attribute's path, or an object with one of path, constant, template, list, object, first";
 
-/// Bytes of a mapping.
+/// The most bytes of a mapping.
 ///
 /// Lambda allows 4,096 for all environment variables of a function, names included
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>), and the others need some.
@@ -29,28 +29,28 @@ pub const MAX_MAPPING_BYTES: usize = 2_500;
 
 /// The parts of a valid mapping.
 pub(super) struct ParsedMapping {
-    /// One attribute or two.
+    /// One or two attributes.
     pub(super) key: Vec<KeyAttribute>,
     pub(super) only: Vec<(Path, Vec<Condition>)>,
     pub(super) fields: BTreeMap<String, Source>,
-    /// Of an export: where its items are.
+    /// The path to the items of an export.
     pub(super) items: Option<Path>,
-    /// Of an export: what the records' ids are made from.
+    /// The source of the records' ids of an export.
     pub(super) id: Option<Source>,
-    /// Of an export: the fields whose texts are HTML.
+    /// The fields of an export whose texts are HTML.
     pub(super) html: Vec<String>,
 }
 
-/// What a mapping is for.
+/// The purpose of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// A table, whose key makes the records' ids. The mapping must fit into an environment variable.
     Table,
-    /// A file that another system has exported.
+    /// A file that another system exported.
     Export,
 }
 
-/// The fields in which an empty text is bad: without it, the page would be listed, or its address be that of another.
+/// The fields in which an empty text is invalid. Otherwise the page could be listed by mistake, or have another page's address.
 const FILLED: [&str; 6] = ["status", "visibility", "noindex", "kind", "url", "type"];
 
 pub(super) fn parse(text: &str, subject: Subject) -> Result<ParsedMapping, Vec<MappingProblem>> {
@@ -224,7 +224,7 @@ impl Reader {
         }
     }
 
-    /// Returns the members of an object of some shape; those of the mapping's fields are tried out.
+    /// Returns the members of an object of a shape. The sources of the mapping's fields are tried out.
     fn members(
         &mut self,
         place: &str,
@@ -335,7 +335,8 @@ impl Reader {
         }
     }
 
-    /// Checks whether a field accepts the values that the mapping itself gives. Notes a problem for each value that the field refuses.
+    /// Checks whether a field accepts the values that the mapping itself contains. Notes a problem for each value that the field
+    /// refuses.
     fn try_out(&mut self, place: &str, field: &str, source: &Source) {
         match source {
             Source::Constant(value) => {
@@ -370,7 +371,7 @@ impl Reader {
     }
 }
 
-/// Returns why a content record's field does not take a value.
+/// Returns why a content record's field refuses a value. Returns `None` if it accepts the value.
 fn refused(field: &str, value: &Value) -> Option<String> {
     if field == "type" && value.as_str() == Some(SITE_TYPE) {
         return Some("a site's settings are a record of Waymark's own table".to_owned());

@@ -1,15 +1,15 @@
-//! A record's id from an item's primary key, and back.
+//! Converts an item's primary key to a record's id, and back.
 //!
-//! `@` and the partition key, then `/` and the sort key. In a text `%` and `/` are escaped, so that the first `/` separates;
-//! a binary is percent-escaped, a number stands as the table writes it.
+//! The id is `@` and the partition key, then `/` and the sort key. In a text `%` and `/` are escaped, so that the first `/`
+//! separates. A binary is percent-escaped. A number is spelled as the table does.
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 use super::number::Number;
 
-/// The first character of the ids of records that are items of another table; the own table's may not begin so.
+/// The first character of the ids of records from another table. Ids of the own table may not begin with it.
 pub const SOURCE_MARK: char = '@';
-/// Bytes of a partition key and of a sort key (DynamoDB).
+/// The most bytes of a partition key and of a sort key (DynamoDB).
 const MAX_KEY_BYTES: [usize; 2] = [2_048, 1_024];
 const SEPARATOR: char = '/';
 
@@ -38,7 +38,7 @@ pub enum KeyType {
 pub enum KeyValue {
     /// `S`.
     Text(String),
-    /// `N`, as DynamoDB writes it: it has one text for one number.
+    /// `N`, as DynamoDB spells it: each number has one spelling.
     Number(String),
     /// `B`.
     Binary(Vec<u8>),
@@ -55,7 +55,7 @@ impl KeyType {
         }
     }
 
-    /// Returns the type that DynamoDB calls so.
+    /// Returns the type with this DynamoDB name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let types = [Self::Text, Self::Number, Self::Binary];
@@ -91,7 +91,7 @@ impl KeyValue {
         }
     }
 
-    /// Returns the same for every way to write the value. No id is made of it: an id has a number as the table writes it.
+    /// Returns the value in DynamoDB's own spelling of numbers.
     #[must_use]
     pub fn canonical(self) -> Self {
         match &self {
@@ -100,7 +100,7 @@ impl KeyValue {
         }
     }
 
-    /// Returns whether DynamoDB takes it: one key that it does not take fails the request for a hundred others.
+    /// Returns whether DynamoDB accepts the value in a key. An invalid key fails the request for a hundred other keys.
     fn is_accepted(&self, max_bytes: usize) -> bool {
         match self {
             Self::Text(text) => (1..=max_bytes).contains(&text.len()),
@@ -125,6 +125,6 @@ pub(super) fn parse(text: &str, attributes: &[KeyAttribute]) -> Option<Vec<KeyVa
     let values = values.map(|(part, attribute)| attribute.key_type.read(part));
     let key: Vec<KeyValue> = values.collect::<Option<_>>()?;
     let mut values = key.iter().zip(MAX_KEY_BYTES);
-    // Of the ways to write a key, one alone is an id.
+    // Only one of a key's spellings is an id.
     (values.all(|(value, max)| value.is_accepted(max)) && id(&key) == text).then_some(key)
 }

@@ -1,25 +1,25 @@
-//! Numbers as DynamoDB keeps them: decimal, with at most 38 digits. One number has many spellings and one text.
+//! Numbers as DynamoDB stores them: decimal, with at most 38 digits. A number has many spellings, and one canonical text.
 
 use std::cmp::Ordering;
 
-/// Significant digits of a number (DynamoDB).
+/// The most significant digits of a number (DynamoDB).
 const MAX_DIGITS: usize = 38;
-/// Powers of ten of a number's first digit (DynamoDB): those of the smallest and the largest.
+/// The powers of ten of a number's first digit (DynamoDB), from the smallest number to the largest.
 const POWERS: std::ops::RangeInclusive<i64> = -130..=125;
-/// Characters of a number without its sign: as many as the digits and the powers allow.
+/// The most characters of a number without its sign, as the limits of digits and powers imply.
 const MAX_TEXT: usize = MAX_DIGITS + 256;
 
 /// A number: `0.d₁d₂d₃… × 10^point`, or zero without digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number {
     negative: bool,
-    /// Neither the first nor the last is 0.
+    /// The significant digits. Neither the first nor the last is 0.
     digits: Vec<u8>,
     point: i64,
 }
 
 impl Number {
-    /// Reads any spelling of a number. Returns `None` if the text is not a number, or is one that DynamoDB cannot keep.
+    /// Parses any spelling of a number. Returns `None` if the text is not a number, or if DynamoDB cannot store it.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
@@ -59,7 +59,7 @@ impl Number {
         })
     }
 
-    /// Returns its one text, which has no exponent.
+    /// Returns the canonical text, which has no exponent.
     #[must_use]
     pub fn text(&self) -> String {
         let digits: String = self.digits.iter().map(|digit| *digit as char).collect();

@@ -1,4 +1,4 @@
-//! Where the value of a field comes from, and the value itself.
+//! The sources of fields, and the values that they give.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,62 +10,63 @@ use serde_json::{Map, Number, Value};
 use crate::problem::cut;
 use crate::time::{When, Zone};
 
-/// What a step of a URL's path may hold as it is (RFC 3986, unreserved).
+/// Characters that are encoded in a step of a URL's path: all but those that RFC 3986 calls unreserved.
 const STEP: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// A path into an item, or into an element of one of its lists. Empty, it is that itself.
+/// A path into an item, or into an element of one of its lists. An empty path is the whole item or element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) steps: Vec<String>,
-    /// Whether the first text on it, or at its end, is parsed as JSON.
+    /// Whether the first text on the path, or at its end, is parsed as JSON.
     pub(super) json: bool,
-    /// Prefixes of the text at its end, one of which is cut. If there are any, a text without one is bad.
+    /// Prefixes, one of which is cut from the text at the path's end. If there are any, a text without one is invalid.
     pub(super) cut: Vec<String>,
-    /// Whether an empty text at its end is bad. Else it is missing: many mappers write one for nothing.
+    /// Whether an empty text at the path's end is invalid. Otherwise it counts as missing, because many mappers write an empty
+    /// text for no value.
     pub(super) filled: bool,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Source {
     /// The value at a path.
     Path(Path),
-    /// The same for all.
+    /// The same value for all items.
     Constant(Value),
-    /// A text with values in it.
+    /// A text with values inserted.
     Template(Template),
     /// The value at a path, translated.
     Translation {
         path: Path,
         values: BTreeMap<String, Value>,
-        /// For what is not named.
+        /// The value for all others.
         other: Option<Value>,
-        /// For what is missing.
+        /// The value if nothing is at the path.
         missing: Option<Value>,
     },
     /// A time: a text, or a count since 1970.
     Time {
         path: Path,
-        /// What numbers count; nothing if there are none.
+        /// The unit of numbers. `None` if numbers are not allowed.
         unit: Option<Unit>,
-        /// The zone of texts without an offset.
+        /// The zone of texts without an offset. `None` if those are not allowed.
         zone: Option<Zone>,
     },
     /// A value from each element of a list.
     Each(Path, Box<Source>),
-    /// A list of those that are there.
+    /// A list of the existing values.
     List(Vec<Source>),
-    /// An object of those that are there.
+    /// An object of the existing values.
     Object(BTreeMap<String, Source>),
-    /// The first that is there.
+    /// The first existing value.
     First(Vec<Source>),
 }
 
-/// What a number counts since 1970.
+/// The unit of a number's count since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Seconds,
@@ -92,7 +93,7 @@ impl Unit {
         }
     }
 
-    /// Returns the time that a count means, if it is one of [`LIKELY`].
+    /// Returns the time of a count, if it is in [`LIKELY`].
     fn time(self, count: i64) -> Option<When> {
         let seconds = count.div_euclid(self.per_second());
         let seconds = Some(seconds).filter(|seconds| LIKELY.contains(seconds));
@@ -100,10 +101,10 @@ impl Unit {
     }
 }
 
-/// Unix seconds that a count may mean: the years 1990 to 2199. What is counted in another unit is far outside.
+/// The plausible range of times, in Unix seconds: the years 1990 to 2199. A count in another unit is far outside of it.
 const LIKELY: std::ops::Range<i64> = 631_152_000..7_258_118_400;
 
-/// A text with values in it.
+/// A text with values inserted.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Template {
     pub(super) parts: Vec<Part>,
@@ -114,14 +115,14 @@ pub(super) struct Template {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Part {
     Text(String),
-    /// A value. `steps`: several steps of a path, encoded already.
+    /// A value. With `steps` it may be several steps of a path, which are encoded already.
     Value {
         path: Path,
         steps: bool,
     },
 }
 
-/// Returns what a binary attribute is in JSON: an object that no field accepts, and that no path leads into.
+/// Returns the JSON form of a binary attribute: an object that no field accepts, and into which no path leads.
 #[must_use]
 pub fn binary() -> Value {
     serde_json::json!({"binary": true})
@@ -134,13 +135,13 @@ fn is_binary(members: &Map<String, Value>) -> bool {
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
-    /// Nothing stands where it comes from; perhaps there should be something to translate.
+    /// The path has no value. `translated` means that the mapping translates the value.
     Missing { path: String, translated: bool },
     /// The value is unsuitable.
     Bad(String),
 }
 
-/// Returns a value as it is shown in a reason.
+/// Returns a value as a reason shows it.
 pub(super) fn shown(value: &Value) -> String {
     cut(&value.to_string())
 }
@@ -163,7 +164,7 @@ impl Path {
     ///
     /// # Errors
     ///
-    /// [`Lack::Bad`] if a step leads into a value that has no steps, for then it is not known whether there is a value, and if
+    /// [`Lack::Bad`] if a step leads into a value without members, because then it is not known whether there is a value. Also if
     /// the value has none of the prefixes.
     pub(super) fn find<'v>(&self, scope: &'v Value) -> Result<Option<Cow<'v, Value>>, Lack> {
         match self.seek(scope)? {
@@ -198,7 +199,8 @@ impl Path {
         Ok(value.cloned().map(Cow::Owned))
     }
 
-    /// Follows the steps from this one on. An error is the first step that leads nowhere, and the value that it was to lead into.
+    /// Follows the steps from this one on. The error contains the first step that cannot be followed, and the value that has no
+    /// such step.
     fn walk<'v>(
         &self,
         scope: &'v Value,
@@ -225,12 +227,12 @@ impl Path {
         Lack::Bad(format!("{place} is {}, which has no {step}", shown(value)))
     }
 
-    /// Returns the attribute in which it begins, or `None` if it is the whole item.
+    /// Returns the attribute in which the path begins. Returns `None` if it is the whole item.
     pub(super) fn attribute(&self) -> Option<&str> {
         self.steps.first().map(String::as_str)
     }
 
-    /// Finds a value that says something.
+    /// Finds a value that is neither missing nor an empty text.
     fn value<'v>(&self, scope: &'v Value) -> Result<Cow<'v, Value>, Lack> {
         let value = self.find(scope)?;
         self.said(value)?.ok_or_else(|| Lack::Missing {
@@ -239,7 +241,7 @@ impl Path {
         })
     }
 
-    /// Returns `None` for an empty text, unless that is bad.
+    /// Returns `None` for an empty text. Fails if the path may not be empty.
     fn said<'v>(&self, value: Option<Cow<'v, Value>>) -> Result<Option<Cow<'v, Value>>, Lack> {
         match value {
             Some(value) if value.as_str() == Some("") => match self.filled {
@@ -277,7 +279,7 @@ impl Source {
         }
     }
 
-    /// Returns the value for an item, or for an element of a list. What a list or an object does without is noted.
+    /// Returns the value for an item, or for an element of a list. Omitted elements of a list or an object are noted.
     pub(super) fn value(&self, scope: &Value, notes: &mut Vec<String>) -> Result<Value, Lack> {
         match self {
             Self::Path(path) => path.value(scope).map(Cow::into_owned),
@@ -328,7 +330,7 @@ impl Source {
                 let (mut object, mut own) = (Map::new(), false);
                 for (name, source) in members {
                     let value = noted(source.value(scope, notes), || name.clone(), notes);
-                    // Of constants alone no object is made: it would say nothing of this item.
+                    // Constants alone make no object, because it would contain nothing of this item.
                     own |= value.is_some() && !matches!(source, Self::Constant(_));
                     object.extend(value.map(|value| (name.clone(), value)));
                 }
@@ -342,7 +344,7 @@ impl Source {
                 let mut missing = None;
                 for source in sources {
                     match source.value(scope, notes) {
-                        // One that is without a translation closes the page, whatever else is not there.
+                        // A value without a translation excludes the page, whatever else is missing.
                         Err(lack @ Lack::Missing { .. }) => {
                             let closes = matches!(
                                 missing,
@@ -364,7 +366,7 @@ impl Source {
     }
 }
 
-/// Returns a value of a list or an object, which do without those that are missing or bad.
+/// Returns a value of a list or an object. Missing or invalid values are omitted.
 fn noted(
     value: Result<Value, Lack>,
     place: impl FnOnce() -> String,
@@ -374,7 +376,7 @@ fn noted(
         Ok(value) => Some(value),
         Err(Lack::Missing { .. }) => None,
         Err(Lack::Bad(reason)) => {
-            // One problem of a field is told.
+            // Only the first problem of a field is reported.
             if notes.is_empty() {
                 notes.push(format!("{}: {reason}", place()));
             }
@@ -394,13 +396,13 @@ fn translated(
         path: path.to_string(),
         translated,
     };
-    // A translation to null says that the item has none.
+    // A translation to null means that the item has no value.
     let given = |value: &Value| match value {
         Value::Null => Err(lack(false)),
         value => Ok(value.clone()),
     };
     let found = path.find(scope)?;
-    // An empty text may have a name.
+    // The translation may contain the empty text.
     let found = match found {
         Some(value) if value.as_str().is_some_and(|text| values.contains_key(text)) => Some(value),
         found => path.said(found)?,
@@ -419,7 +421,7 @@ fn translated(
     given(named)
 }
 
-/// Returns a time as a text, as a number, or as a text that is a number; else what the value is instead.
+/// Returns a time from a text, a number, or a text that is a number. Otherwise fails with a description of the value.
 fn time(value: &Value, unit: Option<Unit>, zone: Option<&Zone>) -> Result<When, String> {
     let number: Option<Number> = match value {
         Value::String(text) => text.parse().ok().filter(|_| unit.is_some()),
@@ -438,7 +440,7 @@ fn time(value: &Value, unit: Option<Unit>, zone: Option<&Zone>) -> Result<When, 
     };
     let count = number.as_i64().or_else(|| {
         let number = number.as_f64()?.floor();
-        // What a double cannot count is no time anyway.
+        // A number that a double cannot count exactly is not a time.
         (number.abs() < 1e16).then_some(number as i64)
     });
     let count = count.unwrap_or(i64::MAX);
@@ -475,9 +477,9 @@ impl Template {
                     };
                     match (self.is_url, steps) {
                         (false, _) => text.push_str(&value),
-                        // With the slash before it in the template, it could name another host.
+                        // After a slash of the template, a further slash could name another host.
                         (true, true) => text.push_str(value.trim_start_matches(['/', '\\'])),
-                        // These would lead to another directory.
+                        // These steps would lead to another directory.
                         (true, false) if [".", ".."].contains(&value.as_str()) => {
                             return Err(path.bad(&Value::String(value), "not a step of a path"));
                         }

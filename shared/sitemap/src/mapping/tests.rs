@@ -12,7 +12,7 @@ fn mapping(fields: Value) -> Mapping {
     Mapping::parse(&text).unwrap()
 }
 
-/// Checks what a field becomes of an item, or the problem that its record has, with `!` if the problem closes.
+/// Checks the value that a field gets from an item, or the problem of the record, with `!` if the problem excludes the page.
 #[track_caller]
 fn check(source: Value, field: &str, item: Value, expected: Result<Value, &str>) {
     let (content, problems) = mapping(json!({field: source})).content(&item);
@@ -102,7 +102,7 @@ fn a_path_into_what_has_no_steps_is_bad_and_closes_what_decides() {
                 json!({"first": [path, {"constant": "published"}]}),
                 json!({"template": format!("{{{path}}}")}),
             ] {
-                // Not every field takes each of these words, and a mapping is refused for that.
+                // Not every field accepts each of these words, and a mapping with a refused word is invalid.
                 let text = json!({"key": [{"pk": "S"}], "fields": {"type": {"constant": "post"}, "url": "url", field: source}});
                 let Ok(mapping) = Mapping::parse(&text.to_string()) else {
                     continue;
@@ -120,7 +120,7 @@ fn a_path_into_what_has_no_steps_is_bad_and_closes_what_decides() {
             }
         }
         check(json!(path), "title", item.clone(), Err(expected));
-        // Whether it is a page is not known either.
+        // It is not known either whether the item is a page.
         for wanted in [json!(null), json!("draft"), json!([null, "draft"])] {
             let text = json!({"key": [{"pk": "S"}], "only": {path: wanted},
                 "fields": {"type": {"constant": "post"}, "url": "url"}});
@@ -211,7 +211,7 @@ fn an_empty_text_is_missing_unless_it_decides_whether_a_page_is_listed() {
     ] {
         check(source, field, item.clone(), expected);
     }
-    // A path of another field is not affected by the field before it.
+    // A path of another field is not affected by the previous field.
     let both = mapping(
         json!({"status": "full", "title": "empty", "visibility": "full", "description": "empty"}),
     );
@@ -233,7 +233,7 @@ fn a_text_of_json_is_parsed_where_the_mapping_says_so() {
         (json("map.meta.state"), Ok(json!("live"))),
         (json("meta.nowhere"), Ok(Value::Null)),
         (json("nowhere.state"), Ok(Value::Null)),
-        // The first text alone.
+        // Only the first text is parsed.
         (json("meta.inner"), Ok(json!(r#"{"n": 1}"#))),
         (
             json("meta.inner.n"),
@@ -304,7 +304,7 @@ fn a_canonical_address_that_cannot_be_mapped_leaves_the_page_out() {
         let fields: Vec<&str> = closing.map(|problem| problem.field.as_str()).collect();
         assert_eq!(fields, ["canonical_url"], "{problems:?}");
     }
-    // One that is not there says nothing.
+    // A missing canonical URL has no effect.
     let (content, problems) = mapping(json!({"canonical_url": "main"})).content(&item(Value::Null));
     assert_eq!((content.get("canonical_url"), problems), (None, vec![]));
 }
@@ -331,7 +331,7 @@ fn a_template_of_a_url_encodes_what_it_takes() {
             expected,
         );
     }
-    // Not another host's, whatever stands there.
+    // The result is never another host's URL, whatever the values are.
     let evil =
         json!({"path": "//evil.example/", "slug": "@evil.example", "host": "a@evil.example"});
     for template in [
@@ -374,7 +374,7 @@ fn what_is_not_translated_is_closed() {
     for (item, of_other, of_said) in [
         (json!({"state": "new"}), Ok("draft"), "draft"),
         (json!({"state": {}}), Ok("draft"), "draft"),
-        // What is missing is no value that is not named.
+        // A missing value is not one of the other values.
         (json!({"state": null}), Err(unknown), "trash"),
         (json!({}), Err(unknown), "trash"),
     ] {
@@ -386,7 +386,7 @@ fn what_is_not_translated_is_closed() {
         );
         check(said.clone(), "status", item, Ok(json!(of_said)));
     }
-    // What the page can do without is left out.
+    // An optional field of the page is omitted.
     let language = json!({"path": "lang", "values": {"1": "en"}});
     check(language.clone(), "language", json!({}), Ok(Value::Null));
     check(
@@ -415,7 +415,7 @@ fn times_are_texts_or_counted_from_1970() {
             json!(1_767_323_045_999_999_i64),
             second.clone(),
         ),
-        // Texts of the same column, as some mappers write both.
+        // Texts of the same column, because some mappers write both.
         (&seconds, json!("2026-01-02T03:04:05+0000"), second.clone()),
         (&seconds, json!("2026-01-02"), Ok(json!("2026-01-02"))),
         (&seconds, json!("1923-05-01"), Ok(json!("1923-05-01"))),
@@ -502,7 +502,7 @@ fn lists_and_objects_are_made_of_what_is_there() {
         item.clone(),
         Ok(json!({"category": ["news"], "tag": ["x", "y"]})),
     );
-    // Constants alone are no object.
+    // Constants alone make no object.
     let link = json!({"list": [{"object": {"hreflang": {"constant": "de"}, "url": "german"}}]});
     check(link, "alternates", item.clone(), Ok(Value::Null));
     check(
@@ -511,14 +511,14 @@ fn lists_and_objects_are_made_of_what_is_there() {
         item.clone(),
         Err("hero is \"https://i.example/h\", not a list"),
     );
-    // Nothing is left of it, and why is told.
+    // Nothing is left of the list, and the reason is reported.
     check(
         json!({"object": {"tag": {"path": "hero", "each": "."}}}),
         "terms",
         item.clone(),
         Err("tag: hero is \"https://i.example/h\", not a list"),
     );
-    // One bad element costs itself.
+    // An invalid element is omitted alone.
     let each = json!({"path": "media", "each": template("src")});
     let (content, problems) = mapping(json!({"images": each})).content(&item);
     assert_eq!(content["images"], json!([image("1.png"), image("2.png")]));
@@ -527,7 +527,7 @@ fn lists_and_objects_are_made_of_what_is_there() {
         problems[0],
         "images: media[1].url: src is 7.5, neither a text nor a whole number"
     );
-    // The first of a field is told: media[2] is no object either.
+    // Only the first problem of a field is reported, although media[2] is not an object either.
     assert_eq!(problems[1..], ["url: missing, since the item has no url"]);
 }
 
@@ -564,7 +564,7 @@ fn values_of_a_field_of_any_shape_are_translated() {
     ] {
         check(source.clone(), field, json!({"section": section}), expected);
     }
-    // What is translated to nothing leaves the choice to the next.
+    // A value that is translated to null leaves the choice to the next source.
     let first =
         json!({"first": [{"path": "section", "values": {"*": null}}, {"constant": "else"}]});
     check(first, "title", json!({"section": "x"}), Ok(json!("else")));
@@ -636,7 +636,7 @@ fn numbers_and_texts_become_what_the_field_is() {
             "title",
             Ok(json!("No. 12345678901234567890123456789012345678")),
         ),
-        // An address, a state or a type is never a number.
+        // An address, a status or a type is never a number.
         (
             json!("n"),
             "status",
@@ -775,7 +775,7 @@ fn only_what_matches_is_a_page() {
             json!({"tags": {"contains": "x"}}),
             Some("its tags is [\"a\",7]"),
         ),
-        // An element is whole.
+        // Elements are compared whole.
         (
             json!({"tags": {"contains": ""}}),
             Some("its tags is [\"a\",7]"),

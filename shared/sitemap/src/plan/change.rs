@@ -1,4 +1,4 @@
-//! The changes that a plan asks for.
+//! The changes of a plan.
 
 use sha2::{Digest, Sha256};
 
@@ -13,12 +13,12 @@ use crate::time::When;
 pub struct Rendered {
     /// `<url>…</url>` and a newline.
     pub xml: String,
-    /// As in the xml.
+    /// The lastmod in the xml. `None` if it has none.
     pub lastmod: Option<When>,
 }
 
 impl Rendered {
-    /// Returns the digest by which a ledger knows the entry in a slot: 16 hex digits of SHA-256.
+    /// Returns the entry's digest for the ledger: 16 hex digits of SHA-256.
     #[must_use]
     pub fn digest(&self) -> String {
         let lastmod = self.lastmod.map(|at| at.to_string()).unwrap_or_default();
@@ -35,32 +35,32 @@ pub(super) fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     format!("{:016x}", u64::from_be_bytes(first))
 }
 
-/// What the feed says of a page that has changed.
+/// The feed's data about a changed page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeedItem {
-    /// Where it is.
+    /// The page's address.
     pub address: Address,
     /// Its title.
     pub title: Option<String>,
     /// Its description.
     pub summary: Option<String>,
-    /// When it was first published.
+    /// The time of the first publication.
     pub published: Option<When>,
 }
 
-/// What llms.txt may say of a page.
+/// The data of a page for llms.txt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LlmsItem {
     /// The host of its site.
     pub site: String,
     /// Its lastmod.
     pub lastmod: Option<When>,
-    /// What is said of it.
+    /// The page as llms.txt lists it.
     pub page: llms::Page,
 }
 
 impl LlmsItem {
-    /// Returns the digest by which a ledger knows what a row says.
+    /// Returns the row's digest for the ledger.
     #[must_use]
     pub fn digest_of(page: &llms::Page) -> String {
         let llms::Page {
@@ -73,47 +73,46 @@ impl LlmsItem {
     }
 }
 
-/// One change that a plan asks for.
+/// One change of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Write the entry into a slot that already is the record's.
+    /// Write the entry into a slot that is the record's already.
     Replace(Placement, Rendered),
-    /// Write the entry into a new slot, to be named by [`Plan::place`].
+    /// Write the entry into a new slot, which [`Plan::place`] will name.
     Insert(Series, Rendered),
-    /// Remove the entry; the slot is given back if `reuse` is set.
+    /// Remove the entry, and give the slot back if `reuse` allows it.
     Remove(Placement, Reuse),
-    /// Write a row of which the ledger says all.
+    /// Write a row whose content is in the ledger.
     Hold(Holding),
-    /// Delete a row, which is no entry.
+    /// Delete a row that is not an entry.
     Release(Holding),
     /// Commit only while the record with this id has the claim of the address.
     Require(Address, String),
-    /// Put the page into the feed, as changed at this time (Unix seconds).
+    /// Write the page's row of the feed, with this time of the change (Unix seconds).
     Feed(i64, FeedItem),
-    /// Write what llms.txt may say of the page.
+    /// Write the page's row for llms.txt.
     Llms(LlmsItem),
-    /// Put a notice for search engines into the queue: the address has changed at this time.
+    /// Write a notice for search engines that the address changed at this time (Unix seconds).
     Notify(Address, i64),
 }
 
-/// What becomes of a slot that was left.
+/// What happens to a slot that was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
     /// Another entry may have it.
     Free,
-    /// It lies beyond the shard's capacity, or in a shard that is too large.
+    /// It is beyond the shard's capacity, or in a shard that is too large.
     Never,
 }
 
-/// The changes that make what is placed agree with what is true.
+/// The changes that make the placement of a page agree with its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// In no particular order: they are one transaction.
+    /// The changes, in no particular order: they are one transaction.
     pub changes: Vec<Change>,
-    /// The ledger afterwards, or nothing if nothing is to be remembered. Slots of inserted entries are missing until
-    /// [`Plan::place`].
+    /// The new ledger. `None` if it is deleted. Slots of inserted entries are missing until [`Plan::place`].
     pub ledger: Option<Ledger>,
-    /// Whether the ledger differs from what it was.
+    /// Whether the ledger differs from the present one.
     pub ledger_changes: bool,
 }
 
@@ -124,12 +123,12 @@ impl Plan {
         self.changes.is_empty() && !self.ledger_changes
     }
 
-    /// Returns the series in which new slots are needed: no more than the page's own, the videos' and the news'.
+    /// Returns the series in which new slots are needed: at most the page's own, the videos' and the news'.
     pub fn needs_slots(&self) -> impl Iterator<Item = &Series> {
         self.insertions().map(|(series, _)| series)
     }
 
-    /// Returns the same, each with the bytes of its entry.
+    /// Returns the same series, each with the bytes of its entry.
     pub fn insertions(&self) -> impl Iterator<Item = (&Series, u64)> {
         self.changes.iter().filter_map(|change| match change {
             Change::Insert(series, rendered) => Some((series, rendered.xml.len() as u64)),
@@ -137,7 +136,7 @@ impl Plan {
         })
     }
 
-    /// Names the slot of the entry to be inserted into a series.
+    /// Sets the slot of the entry to be inserted into a series.
     pub fn place(&mut self, series: &Series, slot: Slot) {
         for change in &mut self.changes {
             if let Change::Insert(wanted, rendered) = change

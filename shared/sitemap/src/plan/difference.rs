@@ -1,4 +1,4 @@
-//! From what is placed and what is wanted, the changes.
+//! The changes between the present and the wanted placement.
 
 use super::change::{Change, Plan, Reuse};
 use super::holding::Holding;
@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::ledger::{Address, Ledger, Placement};
 use super::wanted::Wanted;
 
-/// Returns the difference between the ledger as it is and as it should be.
+/// Returns the difference between the present and the wanted ledger.
 pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<'_>) -> Plan {
     let before = inputs.ledger;
     let remembered = after.is_some();
@@ -48,19 +48,19 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
     let now = inputs.page.now;
     let (held, holds): (Vec<_>, Vec<_>) =
         (rows(before, now).collect(), rows(&after, now).collect());
-    // A row is written over: two actions of one transaction must not be of one row.
+    // An existing row is overwritten, because a transaction may have only one action for a row.
     let left = held
         .iter()
         .filter(|row| !holds.iter().any(|holds| holds.is_same_row(row)));
     changes.extend(left.cloned().map(Change::Release));
     for row in holds.into_iter().filter(|row| !held.contains(row)) {
         match row {
-            // If the owner went in the meantime, nobody would call this page.
+            // If the owner released the address meanwhile, nothing would wake this page.
             Holding::Waiter(ref address) => {
                 changes.push(Change::Require(address.clone(), wanted.owner.clone()));
                 changes.push(Change::Hold(row));
             }
-            // It is written with what the feed says of the page, see below.
+            // The feed's row is written below, with its content.
             Holding::Feed(..) => {}
             Holding::Llms(..) => changes.extend(wanted.llms.take().map(Change::Llms)),
             row => changes.push(Change::Hold(row)),
@@ -89,8 +89,7 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
     }
 }
 
-/// Returns the rows that a ledger says there are, but for entries, which are placed, and other parts' ledgers, which they have
-/// themselves.
+/// Returns the rows that a ledger names, except entries and the ledgers of other parts.
 fn rows(ledger: &Ledger, now: i64) -> impl Iterator<Item = Holding> {
     let rows = ledger.holdings(now);
     rows.filter(|row| !matches!(row, Holding::Entry(_) | Holding::Part(_)))

@@ -1,7 +1,7 @@
-//! Translations of a page: the set that a translation group makes, or the alternates that the record itself names.
+//! The translations of a page: those of its translation group, or the alternates that the record itself names.
 //!
-//! Every member lists itself and all others, so each sees the same set: of two in one language the one with the smaller
-//! id is in it, and of more members than a set may have those with the smallest ids.
+//! Every member lists itself and all others, so all members get the same set. Of two members in one language, the one with the
+//! smaller id is in the set. If there are too many members, those with the smallest ids are.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use super::translation::{Translation, Translations};
 use crate::format::entry::Alternate;
 use crate::language::X_DEFAULT;
 
-/// Pages that can be translations of each other: each of them lists all.
+/// The most members of a translation group. Each of them lists all.
 pub const MAX_GROUP: usize = 200;
 
 impl Listing<'_> {
-    /// Returns the alternates to write, and the page's place in its group.
+    /// Returns the alternates to write, and sets the page's place in its group.
     pub(super) fn alternates(&self, after: &mut Ledger) -> Vec<Alternate> {
         let record = self.record;
         if self.inputs.page.part != 1 {
@@ -49,7 +49,7 @@ impl Listing<'_> {
         }
         let mut members = self.inputs.group.clone();
         let rank = members.keys().position(|id| id == self.id);
-        // A member keeps its room; who is not one yet finds it, or waits.
+        // A member keeps its room. Another page needs free room, or waits.
         if rank.unwrap_or(members.len()) >= MAX_GROUP {
             let note = format!("translation_group: full, it has {MAX_GROUP} members");
             after.notes.push(note);
@@ -78,7 +78,7 @@ impl Listing<'_> {
             after.notes.push(note);
         }
         after.group = Some((group, own));
-        // One-sided links are ignored, and a set of one says nothing.
+        // Search engines ignore one-sided links, and a set of one has no meaning.
         if taken.is_some() || !others {
             return Vec::new();
         }
@@ -86,7 +86,8 @@ impl Listing<'_> {
     }
 }
 
-/// Returns the set that all members list, in the order of the languages, `x-default` last; and the id of that one.
+/// Returns the set that all members list, in the order of the languages with `x-default` last, and the id of the `x-default`
+/// page.
 fn alternates_of(members: &Translations) -> (Vec<Alternate>, Option<&str>) {
     let mut languages: BTreeMap<String, &Translation> = BTreeMap::new();
     let mut default = None;

@@ -1,12 +1,12 @@
-//! The rows that a page holds in the sitemap table beside its ledger.
+//! The rows of a page in the sitemap table, besides its ledger.
 //!
-//! The plan's difference, the transaction, the check of a ledger against its rows and the audit follow from [`Holding`].
+//! [`Holding`] is the basis of the plan's difference, the transaction, the verification of ledgers and the audit.
 
 use super::ledger::{Address, Ledger, Placement, Term, is_over};
 use super::translation::Translation;
 use crate::time::When;
 
-/// A row that a page holds.
+/// A row of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holding {
     /// An entry in a slot.
@@ -17,18 +17,18 @@ pub enum Holding {
     Waiter(Address),
     /// The page is in an archive, with this lastmod.
     TermMember(Term, Option<When>),
-    /// The page is an archive's own: it is planned again when the archive's newest page changes.
+    /// The page is an archive's own. It is planned again when the archive's newest page changes.
     Archive(Term),
-    /// The page is left out by the site with this host: new settings may list it.
+    /// The page is excluded by the site with this host. New settings may list it.
     LeftOut(String),
-    /// What the page is in a translation group.
+    /// The page is a member of a translation group.
     GroupMember(String, Translation),
     /// The page waits for room in a translation group.
     GroupWaiter(String),
-    /// The page is in a site's feed, as changed at this time (Unix seconds). The row goes by itself when it is over
-    /// ([`super::FEED_SECONDS`]), and nobody waits for that.
+    /// The page is in a site's feed, as changed at this time (Unix seconds). DynamoDB deletes the row after its time
+    /// ([`super::FEED_SECONDS`]), and no change of the plan is needed for that.
     Feed(String, i64),
-    /// The page may be listed in a site's llms.txt, by this lastmod; with the digest of what its row says.
+    /// The page may be listed in a site's llms.txt. Contains its lastmod and the digest of its row.
     Llms(String, Option<When>, String),
     /// The page is planned again at this time (Unix seconds).
     Timer(i64),
@@ -37,7 +37,7 @@ pub enum Holding {
 }
 
 impl Holding {
-    /// Returns whether both are the same row, perhaps with different content.
+    /// Returns whether both are the same row, possibly with different content.
     pub(super) fn is_same_row(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Claim(address), Self::Claim(other))
@@ -50,7 +50,7 @@ impl Holding {
 }
 
 impl Ledger {
-    /// Returns the rows that the page holds at `now` (Unix seconds), as its ledger says.
+    /// Returns the rows that a ledger names at `now` (Unix seconds).
     pub fn holdings(&self, now: i64) -> impl Iterator<Item = Holding> + '_ {
         let entries = self.placed.iter().cloned().map(Holding::Entry);
         let claim = self.claim.clone().map(Holding::Claim);
@@ -85,7 +85,7 @@ impl Ledger {
             .chain(parts)
     }
 
-    /// Forgets a row. How many parts there may be stays: whether they are there is looked up.
+    /// Removes a row from the ledger. The number of parts stays, because the existence of parts is always read.
     pub fn forget(&mut self, holding: &Holding) {
         match holding {
             Holding::Entry(placement) => self.placed.retain(|placed| placed != placement),

@@ -1,4 +1,4 @@
-//! What a plan is made from, and what has to be read for it.
+//! The inputs of a plan, and which of them have to be read.
 
 use super::ledger::{Address, Ledger, Slot, Term};
 use super::translation::Translations;
@@ -7,63 +7,63 @@ use crate::record::ContentRecord;
 use crate::series::Series;
 use crate::site::SiteSettings;
 
-/// Who has the claim of the address that a record wants.
+/// The owner of the address that a record wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The record wants no address, or its ledger says that it has the claim.
+    /// It was not read: the record wants no address, or its ledger has the claim.
     Unread,
-    /// Nobody.
+    /// The address is free.
     Free,
     /// The record with this id.
     Other(String),
 }
 
-/// What is to be planned: a record's own page, or another part of it.
+/// The page to plan: a record's own page, or another part of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// The record as it is, or nothing if it is gone.
+    /// The record. `None` if it does not exist.
     pub record: Option<&'a ContentRecord>,
-    /// 1 for the page itself.
+    /// The number of the part. 1 is the page itself.
     pub part: u32,
-    /// The settings of the record's site, or of the one where its page was listed if it is gone. Nothing if that site is
-    /// not known.
+    /// The settings of the record's site, or if the record is gone, of the site that listed its page. `None` if that site is not
+    /// known.
     pub site: Option<&'a SiteSettings>,
 }
 
-/// All that a plan is made from.
+/// The inputs of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     /// The page.
     pub page: &'a Assessed<'a>,
-    /// What was placed for it.
+    /// The present ledger.
     pub ledger: &'a Ledger,
     /// The newest page of [`Assessed::wanted_term`].
     pub newest: Newest,
     /// The claim of [`Assessed::wanted_address`].
     pub claim: &'a Claim,
-    /// What [`Assessed::wanted_group`] holds, the page's own row perhaps among it.
+    /// The members of [`Assessed::wanted_group`], which may include the page itself.
     pub group: &'a Translations,
-    /// A slot that the record has to leave, since its shard is over its byte limit.
+    /// A slot that the page has to leave, because its shard is over the byte limit. `None` if it may stay.
     pub evict: Option<(&'a Series, Slot)>,
-    /// Whether a change is shown in the feed and search engines are notified: not on a site's first load, and not when settings
+    /// Whether a change is reported in the feed and to search engines. It is not on a site's first load, and not when settings
     /// are applied.
     pub notify: bool,
-    /// Whether the site is still on hold, and this is the change's own event. Then nobody is told of the change, now or later.
+    /// Whether the site is still on hold and this is the change's own event. Then the change is never reported.
     pub first_load: bool,
-    /// The site where the page was listed before, if it is a different one and search engines must be notified that the page left.
+    /// The site that listed the page before, if it is a different one and search engines must be notified that the page left.
+    /// Otherwise `None`.
     pub former: Option<&'a SiteSettings>,
-    /// Whether the row of the feed that the ledger names is lost: then it is written again.
+    /// Whether the feed row that the ledger names is lost, so that it has to be written again.
     pub feed_lost: bool,
-    /// The highest part beyond [`Assessed::last_part`] that has a ledger; 0 if none has.
+    /// The highest part beyond [`Assessed::last_part`] that has a ledger. 0 if there is none.
     pub left: u32,
 }
 
-/// The members of no group.
+/// The empty set of members.
 static NO_TRANSLATIONS: Translations = Translations::new();
 
 impl<'a> Inputs<'a> {
-    /// Returns the inputs of a page that is neither an archive nor in a translation group, and whose changes are not sent to search
-    /// engines.
+    /// Returns the inputs of a page that is neither an archive nor in a translation group, and whose changes are not reported.
     #[must_use]
     pub fn of(page: &'a Assessed<'a>, ledger: &'a Ledger, claim: &'a Claim) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl<'a> Inputs<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Returns whether the page is to be listed at `now` (Unix seconds), as far as its record and its site say.
+    /// Returns the page with its verdict at `now` (Unix seconds): whether its record and its site allow it to be listed.
     #[must_use]
     pub fn assess(self, now: i64) -> Assessed<'a> {
         let Self { record, part, site } = self;
@@ -106,22 +106,23 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The site and the address of a page that is to be listed, or why it is not.
+/// The site and the address of a page to list, or why the page is excluded.
 type Listed<'a, A> = Result<(&'a SiteSettings, A), Refusal>;
 
-/// A page, and whether it is to be listed: once known, all that a round needs is asked of it.
+/// A page with its verdict, from which all further inputs of a round follow.
 #[derive(Clone, Debug)]
 pub struct Assessed<'a> {
     pub(super) part: u32,
     pub(super) site: Option<&'a SiteSettings>,
     pub(super) now: i64,
-    /// The record, unless nothing is to be remembered of it: it is gone, or has fewer parts, or is a site's settings, which
-    /// are no page, in a place where they are found.
+    /// The record and its verdict. `None` if nothing is to be remembered of the record: it does not exist, has fewer parts, or is
+    /// a site's settings.
     verdict: Option<(&'a ContentRecord, Listed<'a, Address>)>,
 }
 
 impl<'a> Assessed<'a> {
-    /// Returns the record, unless nothing is to be remembered of it, and where it is to be listed.
+    /// Returns the record with its verdict, which includes the pages of an archive. Returns `None` if nothing is to be remembered
+    /// of the record.
     pub(super) fn verdict(
         &self,
         newest: Newest,
@@ -141,7 +142,7 @@ impl<'a> Assessed<'a> {
         (!newest.empties(record)).then_some((record, address))
     }
 
-    /// Returns the archive whose newest page must be read before anything else of the page is known.
+    /// Returns the archive whose newest page has to be read before the rest of the page is known.
     #[must_use]
     pub fn wanted_term(&self) -> Option<Term> {
         let (record, address) = self.listed(Newest::Unread)?;
@@ -153,7 +154,7 @@ impl<'a> Assessed<'a> {
         })
     }
 
-    /// Returns the address whose claim must be read before planning: the one the page wants and does not own.
+    /// Returns the address whose claim has to be read before planning: the one that the page wants and does not own.
     #[must_use]
     pub fn wanted_address(&self, newest: Newest, ledger: &Ledger) -> Option<&Address> {
         let (_, address) = self.listed(newest)?;
@@ -161,15 +162,15 @@ impl<'a> Assessed<'a> {
         (!owned.is_some_and(|owned| owned.is_equivalent(address))).then_some(address)
     }
 
-    /// Returns the page's last part if its ledger says that later parts may have ledgers. Whether they have must be read before
-    /// planning.
+    /// Returns the page's last part if its ledger says that later parts may have ledgers. Then the highest such part has to be
+    /// read before planning.
     #[must_use]
     pub fn last_part(&self, ledger: &Ledger) -> Option<u32> {
         let pages = self.verdict.as_ref().map_or(0, |(record, _)| record.pages);
         (self.part == 1 && ledger.parts > pages).then_some(pages.max(1))
     }
 
-    /// Returns the translation group that must be read before planning.
+    /// Returns the translation group that has to be read before planning.
     #[must_use]
     pub fn wanted_group(&self, newest: Newest) -> Option<&'a str> {
         let (record, _) = self.listed(newest)?;

@@ -1,4 +1,4 @@
-//! The ledger: what was placed for a page.
+//! The ledger: the rows of a page.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,16 +42,15 @@ impl Slot {
 /// An entry that a record has in a series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// Where: which series.
+    /// The series.
     pub series: Series,
-    /// Where: which slot of it.
+    /// The slot in it.
     pub slot: Slot,
-    /// The digest of the entry in it.
+    /// The digest of its content.
     pub digest: String,
 }
 
-/// What a page has placed where, and why the rest of it is left out: the ledger's body. Each part of a multi-part page
-/// has its own.
+/// The body of a ledger: the rows of a page, and why anything of it is excluded. Each part of a multi-part page has its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// The record's site.
@@ -59,51 +58,51 @@ pub struct Ledger {
     /// Its entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placed: Vec<Placement>,
-    /// The address that it owns the claim of.
+    /// The address whose claim it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Address>,
-    /// The address that it waits for, since another record has claimed it.
+    /// The address for which it waits, because another record has the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Address>,
-    /// The archives that it is a page of, with its lastmod there.
+    /// The archives in which it is a page, each with its lastmod there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<(Term, Option<When>)>,
-    /// The archive that it is the page of.
+    /// The archive whose page it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<Term>,
-    /// Whether it is among what its site leaves out.
+    /// Whether its site excludes it.
     #[serde(rename = "out", default, skip_serializing_if = "is_false")]
     pub left_out: bool,
-    /// What it is in which translation group.
+    /// Its translation group, and its data as a member of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<(String, Translation)>,
-    /// The full translation group that it waits for room in.
+    /// The full translation group in which it waits for room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_in: Option<String>,
-    /// The digest of what readers of the page would see as a change.
+    /// The digest of the content whose change readers would see.
     #[serde(rename = "seen", default, skip_serializing_if = "Option::is_none")]
     pub content_digest: Option<String>,
-    /// The time (Unix seconds) of its row in the feed: when it last changed.
+    /// The time of its row in the feed (Unix seconds): its last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<i64>,
-    /// Its row for llms.txt: its lastmod there, and the digest of what the row says.
+    /// Its row for llms.txt: its lastmod there, and the digest of the row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llms: Option<(Option<When>, String)>,
-    /// The number of its highest part that may have anything placed; 0 for a page without parts.
+    /// The number of its highest part that may have rows. 0 for a page without parts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub parts: u32,
-    /// When time alone will change what is listed of it, in Unix seconds.
+    /// When time alone will change its listing, in Unix seconds.
     #[serde(rename = "due", default, skip_serializing_if = "Option::is_none")]
     pub next_check_at: Option<i64>,
-    /// The refusal's name and text, if its page is left out.
+    /// The name and the text of the reason, if its page is excluded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<(String, String)>,
-    /// What else is left out, and why.
+    /// Omitted parts of the page, and the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-// By reference, as serde asks for it.
+// By reference, as serde requires.
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -112,24 +111,24 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// A loc on a site.
+/// An address on a site.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Address {
     /// The site's host.
     pub site: String,
-    /// The loc, as it is published. Two spellings of it are equivalent, not equal.
+    /// The address as it is published. Two spellings of it are equivalent, not equal.
     pub loc: Loc,
 }
 
 impl Address {
-    /// Returns whether both are the same address, perhaps spelled differently: one claim.
+    /// Returns whether both are the same address, possibly in different spellings, and so share a claim.
     #[must_use]
     pub fn is_equivalent(&self, other: &Self) -> bool {
         self.site == other.site && self.loc.is_equivalent(&other.loc)
     }
 }
 
-/// Returns whether a change of that time is no longer listed by the feed; both in Unix seconds.
+/// Returns whether a change at that time is no longer in the feed. Both times are in Unix seconds.
 #[must_use]
 pub fn is_over(changed: i64, now: i64) -> bool {
     now.saturating_sub(changed) >= FEED_SECONDS

@@ -1,4 +1,4 @@
-//! What follows from a page's being listed.
+//! The consequences of listing a page.
 
 use super::change::{FeedItem, LlmsItem, digest};
 use super::inputs::Inputs;
@@ -11,10 +11,11 @@ use crate::record::ContentRecord;
 use crate::site::SiteSettings;
 use crate::time::When;
 
-/// Characters of a page's title and description in the feed.
+/// The most characters of a page's title and description in the feed's row.
 const MAX_FEED_CHARS: usize = 1_000;
 
-/// The same in llms.txt: more than is shown of them, since white space is taken out only then.
+/// The most characters of them in the row for llms.txt. This is more than llms.txt shows, because white space is removed only
+/// then.
 const MAX_LLMS_CHARS: usize = 400;
 const _: () = assert!(
     MAX_LLMS_CHARS > llms::MAX_TITLE_CHARS && MAX_LLMS_CHARS > llms::MAX_DESCRIPTION_CHARS,
@@ -32,7 +33,7 @@ pub(super) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Adds what follows from the page's being listed.
+    /// Adds the rows that a listed page has.
     pub(super) fn fill(&self, after: &mut Ledger, wanted: &mut Wanted, due: &mut Vec<i64>) {
         let Self {
             record,
@@ -54,7 +55,7 @@ impl Listing<'_> {
                 terms.flat_map(|(taxonomy, terms)| terms.iter().map(move |term| (taxonomy, term)));
             after.terms = terms.map(|pair| (term(pair), lastmod)).collect();
         } else if is_page && !record.terms.is_empty() {
-            // Two archives that were pages of each other would keep each other listed for ever.
+            // Two archives that were pages of each other would keep each other listed forever.
             after
                 .notes
                 .push("terms: an archive is not a page of another archive".to_owned());
@@ -68,7 +69,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Returns what llms.txt may say of the page, if it lists the page's type.
+    /// Returns the page's row for llms.txt, if the site's settings list the page's type there.
     fn llms_item(&self, lastmod: Option<When>) -> Option<LlmsItem> {
         let Self {
             record, site, loc, ..
@@ -91,7 +92,7 @@ impl Listing<'_> {
         })
     }
 
-    /// Notes whether the page's readers would see a change, and adds what follows from one.
+    /// Determines whether readers of the page would see a change, and adds the rows that report it.
     fn remember_change(&self, lastmod: Option<When>, after: &mut Ledger, wanted: &mut Wanted) {
         let Self {
             record,
@@ -118,7 +119,7 @@ impl Listing<'_> {
         );
         let before = inputs.ledger;
         let changed = before.content_digest.as_ref() != Some(&content) && inputs.notify;
-        // A change without a notice is still a change when its own event comes.
+        // If a scan meets a change first, the old digest is kept, so that the change's own event reports it.
         let comes = !inputs.notify && !inputs.first_load;
         after.content_digest = match &before.content_digest {
             Some(before) if comes => Some(before.clone()),
@@ -129,16 +130,17 @@ impl Listing<'_> {
             loc: loc.clone(),
         };
         wanted.notify = (changed && site.indexnow_key.is_some()).then(|| address.clone());
-        // An archive shows pages that are in the feed themselves.
+        // The pages of an archive are in the feed themselves.
         if site.feed && inputs.page.part == 1 && record.archive_of.is_none() {
-            // A page that is in the feed was listed: without a claim, that row is lost.
+            // A page in the feed was listed, so a missing claim means that its row is lost.
             let claimed = before.claim.as_ref();
             let stays = before.site == site.host
                 && claimed.is_none_or(|claimed| claimed.is_equivalent(&address));
-            // Also when it is over: to forget that would be a write for each change.
+            // The row's time is kept even if it is over, because removing it would cost a write for each change.
             let before = before.feed.filter(|_| stays);
             after.feed = if changed { Some(now) } else { before };
-            // Nor is it known which address the feed's row has. A row with another spelling is written again, under its time.
+            // Without the claim, the address in the feed's row is not known. A row with another spelling is written again under
+            // its time.
             let is_other_text = claimed != Some(&address);
             let is_unsure = is_other_text && before.is_some_and(|at| !is_over(at, now));
             let cut = |text: &Option<String>| {

@@ -12,15 +12,14 @@ use crate::language::news_language;
 use crate::loc::Loc;
 use crate::time::When;
 
-/// Bytes of one rendered entry, so that its row stays well under DynamoDB's 400 KB and a reconcile under a
-/// transaction's 4 MB.
+/// The most bytes of a rendered entry. So its row stays well below DynamoDB's 400 KB, and a reconcile below a transaction's 4 MB.
 pub const MAX_ENTRY_BYTES: usize = 300 * 1024;
 
 /// Bytes of most entries: a place for them is made once.
 const USUAL_ENTRY_BYTES: usize = 384;
 
 impl Listing<'_> {
-    /// Renders the page's entries; what of them does not fit, or cannot be written, is noted.
+    /// Renders the page's entries. Parts that do not fit or cannot be written are omitted and noted.
     pub(super) fn render(
         &self,
         lastmod: Option<When>,
@@ -112,7 +111,7 @@ impl Listing<'_> {
         (!shown.is_empty()).then(|| rendered(&entry))
     }
 
-    /// Returns the page as news, or what is missing for that.
+    /// Returns the page as news, or which field is missing for that.
     fn news_entry(&self, bare: Entry<'_>, images: &[Loc]) -> Result<Rendered, &'static str> {
         let Self { record, site, .. } = self;
         let own = record.news.as_ref();
@@ -143,14 +142,14 @@ impl Listing<'_> {
             news: Some(&news),
             ..bare
         };
-        // How many fit is noted for the page's own entry, which has as many or fewer.
+        // The page's own entry has as many images or fewer, and notes how many fit.
         let mut room = MAX_ENTRY_BYTES.saturating_sub(rendered(&entry).xml.len());
         entry.images = &images[..fitting(images, &mut room, entry::image_len)];
         Ok(rendered(&entry))
     }
 }
 
-/// Returns the page's entry, with its alternates if they fit, and with as many images as then fit.
+/// Returns the page's entry, with its alternates if they fit, and with as many images as fit then.
 fn page_entry<'a>(
     mut page: Entry<'a>,
     images: &'a [Loc],
@@ -182,7 +181,7 @@ fn page_entry<'a>(
     rendered(&page)
 }
 
-/// Returns how many of them, from the first on, fit into the room.
+/// Returns how many elements, from the first on, fit into the room.
 fn fitting<T>(all: &[T], room: &mut usize, bytes: impl Fn(&T) -> usize) -> usize {
     let fits = |one: &&T| {
         let bytes = bytes(one);
@@ -204,7 +203,7 @@ fn note_unfit(what: &str, given: usize, kept: usize, notes: &mut Vec<String>) {
 fn rendered(entry: &Entry<'_>) -> Rendered {
     let mut xml = Vec::with_capacity(USUAL_ENTRY_BYTES);
     entry::render(entry, &mut xml);
-    // The renderer writes ASCII locs and escaped text, from strings: this cannot fail, and if it did nothing is lost.
+    // The renderer writes ASCII locs and escaped text from strings, so this cannot fail. If it did, nothing would be lost.
     let xml = String::from_utf8(xml)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Rendered {

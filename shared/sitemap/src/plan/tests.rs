@@ -292,7 +292,7 @@ fn a_record_that_is_closed_has_no_timer() {
     assert!(plan.changes.is_empty(), "{:?}", plan.changes);
 }
 
-/// What a plan is made from beside its record, site and ledger.
+/// The inputs of a plan besides its record, site and ledger.
 struct Given {
     newest: Newest,
     group: Translations,
@@ -470,7 +470,7 @@ fn alternates_that_name_the_page_alone_are_not_written() {
     assert_eq!(links(&two), ["en", "de"]);
 }
 
-/// One address, as its site and its plugins may spell it.
+/// Spellings of one address, as a site and its plugins may use them.
 const SPELLINGS: [&str; 4] = [
     "https://www.example.com/%E6%97%A5/~joe/",
     "https://www.example.com/%e6%97%a5/~joe/",
@@ -524,7 +524,7 @@ fn a_page_whose_address_is_spelled_anew_keeps_it() {
         .cloned();
     assert_eq!(wanted, None, "it is the page's own");
 
-    // One put of the claim, one replaced entry, one notice with the new text; the feed's row is a new one, as of any change.
+    // One put of the claim, one replaced entry, one notice with the new text. The feed's row is a new one, as after any change.
     let plan = plan_of(after, &ledger, Claim::Unread, true);
     assert_eq!(names(&plan), ["+Claim", "Feed", "Notify", "Replace"]);
     let notified = plan.changes.iter().find_map(|change| match change {
@@ -534,7 +534,7 @@ fn a_page_whose_address_is_spelled_anew_keeps_it() {
     assert_eq!(notified, Some(after));
     assert_eq!(plan.ledger.unwrap().claim.unwrap().loc.as_str(), after);
 
-    // Nobody is notified by a scan: the feed's row keeps its time and gets the new text.
+    // A scan notifies nobody: the feed's row keeps its time and gets the new text.
     let plan = plan_of(after, &ledger, Claim::Unread, false);
     assert_eq!(names(&plan), ["+Claim", "Feed", "Replace"]);
     let ledger = plan.ledger.unwrap();
@@ -546,7 +546,7 @@ fn a_page_whose_address_is_spelled_anew_keeps_it() {
         (Some(NOW), 0)
     );
 
-    // One that waits goes on waiting.
+    // A waiting page keeps waiting.
     let owner = || Claim::Other("post/0".to_owned());
     let waiting = plan_of(before, &Ledger::default(), owner(), true)
         .ledger
@@ -700,13 +700,13 @@ fn each_member_of_a_group_lists_itself_and_all_others() {
         notes[0].starts_with("x_default: left out, post/0"),
         "{notes:?}"
     );
-    // The same, whether its own row is among those read or not.
+    // The result is the same whether its own row is among the read ones or not.
     group.insert(
         "post/1".to_owned(),
         translation("en", "an-old-address", false),
     );
     assert_eq!(links(&plan(&group, &Ledger::default())), links(&all));
-    // Another page in its language has the place.
+    // Another page in the same language has the place.
     group.insert("post/0".to_owned(), translation("en", "en", false));
     let second = plan(&group, &Ledger::default());
     assert_eq!(links(&second), Vec::<String>::new());
@@ -839,7 +839,7 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     );
     let ledger = quiet.ledger.unwrap();
     assert!(run(json!({}), &ledger, NOW, true).is_empty());
-    // What was changed before the release is changed back after it. A scan sees a change before its own event comes.
+    // A change before the release is undone after it. A scan sees a change before its own event comes.
     for (first_load, expected) in [(true, &["Feed", "Notify"][..]), (false, &[])] {
         let edit = json!({"title": "Loaded"});
         let edited = planned_on(settings.clone(), edit, &ledger, NOW, |given| {
@@ -870,7 +870,7 @@ fn a_change_that_readers_see_stands_in_the_feed_for_two_days_and_is_told_once() 
     assert_eq!(names(&repaired), ["+Claim", "Feed", "Replace"]);
     let feed = |ledger: Option<Ledger>| ledger.and_then(|ledger| ledger.feed);
     assert_eq!(feed(repaired.ledger), ledger.feed);
-    // Its row goes by itself.
+    // DynamoDB deletes its row.
     let over = NOW + FEED_SECONDS;
     let repaired = run(json!({"title": "New"}), &lost, over, false);
     assert_eq!(names(&repaired), ["+Claim"]);
@@ -931,7 +931,7 @@ fn a_page_of_a_chosen_type_has_a_row_for_llms_txt() {
     let ledger = plan.ledger.unwrap();
     assert!(planned(&first, &site, &ledger).is_empty());
 
-    // The same row says something else; another lastmod is another row.
+    // Another title changes the same row. Another lastmod needs another row.
     let retitled = record(json!({"title": "C", "description": "B"}));
     assert_eq!(names(&planned(&retitled, &site, &ledger)), ["Llms"]);
     let modified = record(json!({"title": "A", "description": "B", "modified_at": "2026-01-02"}));
@@ -939,7 +939,7 @@ fn a_page_of_a_chosen_type_has_a_row_for_llms_txt() {
         names(&planned(&modified, &site, &ledger)),
         ["-Llms", "Llms", "Replace"]
     );
-    // A row that is lost is written again, and another type's settings release it.
+    // A lost row is written again, and settings without the type delete it.
     let lost = Ledger {
         llms: None,
         ..ledger.clone()

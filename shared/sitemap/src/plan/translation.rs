@@ -1,4 +1,4 @@
-//! What a page is in a translation group.
+//! Members of a translation group.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::loc::Loc;
 
-/// What a member of a translation group is to the others.
+/// A member of a translation group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Translation {
     /// Its language code.
     pub language: String,
     /// Its address, on any site of the deployment.
     pub href: Loc,
-    /// Whether it is the page for everybody else.
+    /// Whether it is the page for all other languages.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub x_default: bool,
 }

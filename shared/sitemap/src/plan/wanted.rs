@@ -1,19 +1,19 @@
-//! What a plan wants beside the ledger: the entries, and what is said of the page elsewhere.
+//! The wanted rows besides the ledger: entries, and the rows of other files.
 
 use super::change::{FeedItem, LlmsItem, Rendered};
 use super::ledger::Address;
 use crate::series::Series;
 
-/// What is wanted beyond the ledger's own fields.
+/// The wanted rows and values beyond the ledger's own fields.
 #[derive(Default)]
 pub(super) struct Wanted {
     pub(super) entries: Vec<(Series, Rendered)>,
-    /// Who has the address that is waited for.
+    /// The owner of the address for which the page waits.
     pub(super) owner: String,
-    /// What the feed says of it, if that is to be written.
+    /// The feed's row, if it is to be written.
     pub(super) feed: Option<FeedItem>,
-    /// What llms.txt may say of it.
+    /// The row for llms.txt, if the page may be listed there.
     pub(super) llms: Option<LlmsItem>,
-    /// The address of which search engines are to be notified.
+    /// The address to notify search engines of. `None` if they are not notified.
     pub(super) notify: Option<Address>,
 }

@@ -1,4 +1,4 @@
-//! Reading the fields of an item, each with what may be wrong with it.
+//! Reads the fields of an item, each with its problems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use crate::problem::{Problem, cut};
 use crate::series::{MAX_TYPE_BYTES, is_type_name};
 use crate::time::When;
 
-/// Problems kept for one record; the rest is counted.
+/// The most problems that are kept for one record. Further ones are only counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
 
-/// Members of an image that others write and Google ignores since 6 August 2022
+/// Members of an image that other systems write, and that Google ignores since 6 August 2022
 /// (<https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions>).
 const DEAD_OF_IMAGES: [&str; 6] = [
     "caption",
@@ -35,12 +35,12 @@ fn is_term(text: &str) -> bool {
     (1..=MAX_TERM_BYTES).contains(&text.len())
 }
 
-/// Returns a value as it is shown in a reason.
+/// Returns a value as a reason shows it.
 fn shown(value: &Value) -> String {
     cut(&value.to_string())
 }
 
-/// The fields of an item, and what was found wrong while reading them.
+/// The fields of an item, and the problems found while reading them.
 pub(super) struct Fields<'a> {
     map: &'a Map<String, Value>,
     problems: Vec<Problem>,
@@ -60,10 +60,10 @@ impl<'a> Fields<'a> {
         self.map.get(field).filter(|value| !value.is_null())
     }
 
-    /// Notes what is wrong at a place, such as `images[3].url`.
+    /// Notes a problem at a place, such as `images[3].url`.
     pub(super) fn problem(&mut self, place: &str, reason: impl Into<String>) {
         let problem = problem_at(place, &reason.into());
-        // What closes a record must not be lost to the cap.
+        // Problems that close the record are kept even beyond the limit.
         if problem.closes || self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         } else {
@@ -177,12 +177,12 @@ impl<'a> Fields<'a> {
         parsed.map_err(|reason| self.problem(field, reason)).ok()
     }
 
-    /// Returns the canonical address. It decides about listing, so one that cannot be read closes the record.
+    /// Returns the canonical address. It decides about listing, so an invalid one closes the record.
     pub(super) fn canonical_url(&mut self, url: &str) -> Option<Loc> {
         let text = self.text("canonical_url").filter(|text| !text.is_empty())?;
         let canonical = match Loc::parse_any(url) {
             Ok(page) => Loc::resolve(&text, &page),
-            // The page is left out for its url.
+            // The invalid url excludes the page already.
             Err(_) => return None,
         };
         canonical
@@ -214,7 +214,7 @@ impl<'a> Fields<'a> {
         parsed
     }
 
-    /// Returns the absolute address under `url` of one object of a list.
+    /// Returns the absolute address in the member `url` of an object in a list.
     pub(super) fn url_in(&mut self, field: &str, at: usize, value: &Value) -> Option<Loc> {
         let place = format!("{field}[{at}].url");
         let Some(text) = value.get("url").and_then(Value::as_str) else {
@@ -259,8 +259,8 @@ impl<'a> Fields<'a> {
         videos
     }
 
-    /// Reads a language code. Returns `None` if it is invalid. A code whose region does not exist is a problem, and still names a
-    /// language.
+    /// Reads a language code. Returns `None` if it is invalid. A code whose region does not exist is a problem, but is still
+    /// returned.
     pub(super) fn language(&mut self, field: &str) -> Option<String> {
         let text = self.text(field)?;
         self.language_code(field, text)
@@ -326,8 +326,8 @@ impl<'a> Fields<'a> {
         Some(group)
     }
 
-    /// Returns the alternates of the page at `url`. A set that has lost the page itself is left out whole: search engines ignore
-    /// such a set, and the other pages' links to this one.
+    /// Returns the alternates of the page at `url`. A set that has lost the page itself is omitted whole, because search engines
+    /// ignore such a set and the other pages' links to this one.
     pub(super) fn alternates(&mut self, url: &str) -> Vec<Alternate> {
         let mut alternates = self.valid_alternates();
         let page = normalized(url);
@@ -450,7 +450,7 @@ impl<'a> Fields<'a> {
             (Some(taxonomy), Some(term)) if is_term(&taxonomy) && is_term(&term) => {
                 Some(ArchiveOf { taxonomy, term })
             }
-            // Half an archive is a page whose members cannot be known.
+            // Without both, it is not known which pages the archive has.
             _ => {
                 let reason = format!("needs a taxonomy and a term, of 1 to {MAX_TERM_BYTES} bytes");
                 self.problem("archive_of", reason);

@@ -1,5 +1,5 @@
-//! The fields of a content record: what they look like, and which of them decide whether a page is listed. The parser, the
-//! mapping and the test of the documentation read this table.
+//! The schema of a content record: the shapes of its fields, and which of them decide about listing. The parser, the mapping and
+//! the test of the documentation read this table.
 
 use crate::problem::Problem;
 
@@ -8,39 +8,39 @@ use crate::problem::Problem;
 pub struct Field {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// The shape of its value.
     pub shape: Shape,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
 }
 
-/// What a field is for.
+/// The role of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Without it no page is listed.
+    /// The field is required: without it the page is excluded.
     Required,
-    /// It decides whether the page is listed: a bad one leaves the page out.
+    /// It decides whether the page is listed: an invalid value excludes the page.
     Decides,
-    /// It says more of a page that is listed: a bad one is left out alone.
+    /// It adds to a listed page: an invalid value is omitted alone.
     Adds,
 }
 
-/// What a field, or a part of one, holds.
+/// The shape of a field's value, or of a part of it.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// A time, an address, a word of several, or a truth value.
+    /// A time, an address, one of several words, or a truth value.
     Scalar,
-    /// A text of the user's own: a mapping makes one of a number.
+    /// A free text. A mapping converts numbers to it.
     Text,
-    /// A number: a mapping makes one of a text that is a number.
+    /// A number. A mapping converts texts that are numbers to it.
     Number,
-    /// Several of one shape.
+    /// A list of values of one shape.
     List(&'static Shape),
-    /// Members.
+    /// An object with these members.
     Object(&'static [Field]),
-    /// Lists by names of the user's own.
+    /// Lists by free names.
     Terms,
-    /// Whatever the parser takes.
+    /// Anything that the parser accepts.
     Any,
 }
 
@@ -91,7 +91,7 @@ const VIDEO: Shape = Object(&[
     adds("uploader", Any),
 ]);
 
-/// The fields of a content record, but for its primary key, `id`.
+/// The fields of a content record, except its primary key, `id`.
 pub const FIELDS: &[Field] = &[
     decides("site", Scalar),
     required("type"),
@@ -120,27 +120,27 @@ pub const FIELDS: &[Field] = &[
     decides("archive_of", ARCHIVE),
 ];
 
-/// Returns whether what is wrong at a place, such as `images[3].url`, leaves the page out. What is not in the table does, as the
-/// id.
+/// Returns whether a problem at a place, such as `images[3].url`, excludes the page. A place that is not in the table, such as
+/// the id, does.
 pub(crate) fn closes(place: &str) -> bool {
     let name = place.split(['[', '.']).next();
     let field = FIELDS.iter().find(|field| Some(field.name) == name);
     field.is_none_or(|field| field.role != Role::Adds)
 }
 
-/// Returns what is wrong at a place.
+/// Returns a problem at a place.
 pub(crate) fn problem_at(place: &str, reason: &str) -> Problem {
     Problem::new(place, reason, closes(place))
 }
 
-/// Returns the fields without which no page is listed.
+/// Returns the required fields.
 pub(crate) fn required_fields() -> impl Iterator<Item = &'static str> {
     let required = FIELDS.iter().filter(|field| field.role == Role::Required);
     required.map(|field| field.name)
 }
 
 impl Shape {
-    /// Returns what it is, for people.
+    /// Returns a description of the shape, for people.
     pub(crate) fn described(self) -> String {
         match self {
             Scalar | Text | Number => "one value".to_owned(),

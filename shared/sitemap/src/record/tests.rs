@@ -3,7 +3,7 @@ use serde_json::json;
 use super::fields::MAX_PROBLEMS;
 use super::*;
 
-/// Returns the problems of an otherwise good record with these fields, with `!` before those that close it.
+/// Returns the problems of an otherwise valid record with these fields. `!` marks those that close it.
 fn problems(fields: Value) -> Vec<String> {
     let mut item = json!({"type": "post", "url": "https://www.example.com/a"});
     item.as_object_mut()
@@ -124,7 +124,7 @@ fn alternates_without_the_page_itself_are_left_out_if_it_was_given() {
     for (alternates, kept, wrong) in [
         (vec![link("ja", own), link("en", other)], 2, ""),
         (vec![link("ja", respelled), link("en", other)], 2, ""),
-        // Never given: what the record names is written as before, and a note says it.
+        // Never omitted: the record's alternates are written as before, and a note says so.
         (vec![link("en", other)], 1, ""),
         (vec![link("jp_JP", own), link("en", other)], 0, "alternates"),
         (

@@ -1,15 +1,15 @@
-//! The values of a record's fields, the names that records write them by, and their limits.
+//! The values of a record's fields, their names in records, and their limits.
 
-/// Images a page may list (Google's image sitemap guide).
+/// The most images of a page (Google's image sitemap guide).
 pub const MAX_IMAGES: usize = 1_000;
-/// Terms a record may have, so that a reconcile stays one transaction.
+/// The most terms of a record, so that a reconcile stays one transaction.
 pub const MAX_TERMS: usize = 30;
-/// Alternates a record may have: as many as a translation group has members.
+/// The most alternates of a record: as many as a translation group has members.
 pub const MAX_ALTERNATES: usize = 200;
-/// Parts of a multi-part page.
+/// The most parts of a page.
 pub const MAX_PARTS: u32 = 1_000;
-/// Bytes of a taxonomy's name, of a term and of a group's name. All are parts of partition keys (DynamoDB: 2,048 bytes), where
-/// each may take three times as many.
+/// The most bytes of a taxonomy's name, of a term and of a group's name. All are parts of partition keys (DynamoDB: 2,048 bytes),
+/// where each may take three times as many.
 pub const MAX_TERM_BYTES: usize = 200;
 
 pub(super) const STATUSES: &[(&str, Status)] = &[
@@ -33,40 +33,40 @@ pub(super) const KINDS: &[(&str, Kind)] = &[
     ("paginated_archive", Kind::PaginatedArchive),
 ];
 
-/// Where a page is in its life.
+/// The status of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The only one that is listed.
+    /// Published: the only status that is listed.
     Published,
     /// Not yet finished.
     Draft,
     /// Waiting for review.
     Pending,
-    /// To be published by its author's system.
+    /// To be published later by its author's system.
     Scheduled,
-    /// For its authors alone.
+    /// Visible only for its authors.
     Private,
-    /// Thrown away.
+    /// Deleted, but still recoverable.
     Trash,
     /// Its page answers with an error.
     Error,
 }
 
-/// Who may see a page.
+/// The people who may see a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
-    /// Everybody: the only one that is listed.
+    /// Everybody: the only visibility that is listed.
     Public,
-    /// Some.
+    /// Only some people.
     Private,
-    /// Who knows the password.
+    /// People who know the password.
     Password,
 }
 
-/// What sort of page it is.
+/// The kind of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Content: the only one that is listed.
+    /// Content: the only kind that is listed.
     Content,
     /// A page of search results.
     SearchResults,
@@ -76,7 +76,7 @@ pub enum Kind {
     PaginatedArchive,
 }
 
-/// Displays the values of a field as records write them.
+/// Displays the values of a field as records spell them.
 macro_rules! display_as_written {
     ($($type:ty: $names:expr),*) => {$(
         impl std::fmt::Display for $type {
@@ -89,7 +89,7 @@ macro_rules! display_as_written {
 }
 display_as_written!(Status: STATUSES, Visibility: VISIBILITIES, Kind: KINDS);
 
-/// The archive that a record is the page of.
+/// The archive whose page a record is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveOf {
     /// For example `category`.
@@ -98,11 +98,11 @@ pub struct ArchiveOf {
     pub term: String,
 }
 
-/// What a record says of itself as a piece of news.
+/// A record's data about itself as news.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct News {
-    /// Its own, else the page's.
+    /// Its own title. `None` means the page's.
     pub title: Option<String>,
-    /// Its own, else the page's, else the site's.
+    /// Its own language. `None` means the page's, or else the site's.
     pub language: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Reading a site's settings, each with what may be wrong with it.
+//! Parses a site's settings, each with its problems.
 
 use serde_json::{Map, Value};
 use strsim::levenshtein;
@@ -15,7 +15,7 @@ use crate::loc::{LocError, Origin};
 use crate::problem::{Problem, cut};
 use crate::series::{MAX_TYPE_BYTES, is_type_name};
 
-/// Problems kept for one site; the rest is counted.
+/// The most problems that are kept for one site. Further ones are only counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
 /// The fields of a settings record, except `id` and `type`.
 pub const SETTINGS: [&str; 17] = [
@@ -41,14 +41,14 @@ pub const SETTINGS: [&str; 17] = [
 const TYPE_SETTINGS: [&str; 5] = ["public", "changefreq", "priority", "news", "part_url"];
 /// The fields of the settings of llms.txt.
 const LLMS_SETTINGS: [&str; 3] = ["title", "summary", "types"];
-/// A misspelt setting differs from a known one by at most this part of its characters: a third.
+/// A misspelt setting may differ from a known one in this fraction of its characters: one third.
 const MISSPELT_PART: usize = 3;
-/// Characters of an unknown setting that are compared: more than the longest known one has.
+/// The most characters of an unknown setting that are compared: more than the longest known one has.
 const MAX_NAME_CHARS: usize = 32;
 
 impl SiteSettings {
     /// Returns the settings that a site's record gives. An invalid field falls back to its default and becomes a problem. An
-    /// invalid `public` makes the site private, and robots.txt that cannot be published as meant disallows all.
+    /// invalid `public` makes the site private, and robots.txt disallows everything if it cannot be published as intended.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl SiteSettings {
         let mut settings = Self::default_for(host)?;
         let empty = Map::new();
         let item = item.as_object().unwrap_or(&empty);
-        // Only whole records have an id; `is_settings` took this one for settings by its id.
+        // Only complete records have an id. `is_settings` has recognized this one by its id.
         let given = item.get("type").filter(|given| !given.is_null());
         if item.contains_key("id") && given.is_none_or(|given| given != SITE_TYPE) {
             let given = given.map_or("missing".to_owned(), Value::to_string);
@@ -88,7 +88,7 @@ impl SiteSettings {
         Ok(settings)
     }
 
-    /// Drops problems beyond a limit, so that the settings fit into an item. Those that close something are kept first.
+    /// Drops problems beyond a limit, so that the settings fit into an item. Problems that close something are kept first.
     fn limit_problems(&mut self) {
         let more = self.problems.len().saturating_sub(MAX_PROBLEMS);
         if more > 0 {
@@ -142,7 +142,7 @@ impl SiteSettings {
             "name" => self.name = Some(short_text(value)?),
             "news_name" => self.news_name = Some(short_text(value)?),
             "language" => {
-                // News are all that it is for, and no region is written there.
+                // The language is used only for news, where no region is written.
                 let is_known = |code: &&str| language::news_language(code).is_some();
                 let code = value.as_str().filter(is_known);
                 self.language = Some(code.ok_or("not a language code")?.to_owned());
@@ -171,8 +171,8 @@ impl SiteSettings {
         Ok(())
     }
 
-    /// Drops each line that cannot be published. If the lines that are left could allow more than was meant, robots.txt
-    /// disallows all.
+    /// Drops each line that cannot be published. If the remaining lines could allow more than intended, robots.txt disallows
+    /// everything.
     fn set_robots(&mut self, value: &Value) {
         let Some(lines) = value.as_array() else {
             self.problems.push(Problem::new(
@@ -199,7 +199,8 @@ impl SiteSettings {
         self.robots = if opens { robots::disallow_all() } else { lines };
     }
 
-    /// Reads the settings of llms.txt. Without a type that it may list there is no llms.txt. Any other error costs its own field alone.
+    /// Reads the settings of llms.txt. Without a valid type to list there is no llms.txt. Any other invalid field is omitted
+    /// alone.
     fn set_llms(&mut self, value: &Value) -> Result<(), String> {
         let fields = value
             .as_object()
@@ -252,7 +253,8 @@ impl SiteSettings {
         Ok(())
     }
 
-    /// Returns what is wrong with one type costs no other, and a type that may have been meant to be private is.
+    /// Reads the settings of the types. An invalid type does not affect the others. A type that may have been intended to be
+    /// private is private.
     fn set_types(&mut self, value: &Value) -> Result<(), String> {
         let types = value.as_object().filter(|types| types.len() <= MAX_TYPES);
         let Some(types) = types else {
@@ -324,7 +326,7 @@ impl SiteSettings {
     }
 }
 
-/// Returns what is wrong with a setting of an unknown name.
+/// Returns the problem text for a setting of an unknown name.
 fn unknown(field: &str, known: &[&str]) -> String {
     let field = field
         .to_lowercase()

@@ -1,12 +1,12 @@
 //! The lines of robots.txt that a site's settings give ([RFC 9309](https://www.rfc-editor.org/rfc/rfc9309)).
 //!
-//! A line that cannot be published is dropped. What is left must never allow more than was meant:
+//! A line that cannot be published is dropped. The remaining lines must never allow more than intended:
 //!
-//! - Without a `Disallow` line, its pages are open. Without a `User-agent` line, rules apply to other crawlers than they
-//!   should, and the group before it grows.
+//! - Without a `Disallow` line, its pages are open. Without a `User-agent` line, rules apply to the wrong crawlers, and the
+//!   previous group grows.
 //! - Without an `Allow`, a `Sitemap`, a comment or a blank line, crawlers may read the same or less. If such a line was
 //!   all that separated two `User-agent` lines, the first of these had no rules, so that joining them opens nothing.
-//! - Any other line may restrict crawlers in a way that is not known here.
+//! - Any other line may restrict crawlers in an unknown way.
 
 use serde_json::Value;
 
@@ -14,43 +14,43 @@ use super::settings::SiteSettings;
 use crate::format::robots::{Fault, Judge};
 use crate::problem::{Problem, cut};
 
-/// Bytes of a site's own lines of robots.txt: its settings are one item (DynamoDB: 400 KB). Every reader takes 500 KiB
+/// The most bytes of a site's own lines of robots.txt. The settings are one item (DynamoDB: 400 KB). Every reader accepts 500 KiB
 /// (RFC 9309).
 pub const MAX_ROBOTS_BYTES: usize = 100_000;
 
 /// Fields whose absence allows nothing more.
 const HARMLESS: [&str; 2] = ["allow", "sitemap"];
-/// Faults of lines that are told; the rest is counted.
+/// The most faults of lines that are reported. Further ones are only counted.
 const MAX_FAULTS: usize = 20;
-/// Characters of a line that are quoted in a reason.
+/// The most characters of a line that are quoted in a reason.
 const QUOTED_CHARS: usize = 60;
 
 /// A line that was dropped.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dropped {
-    /// Its place in the list, from 0.
+    /// Its position in the list, from 0.
     pub(super) at: usize,
-    /// What is wrong with it.
+    /// Why it was dropped.
     pub(super) reason: String,
-    /// Whether the other lines could allow more than was meant.
+    /// Whether the other lines could allow more than intended.
     pub(super) may_open: bool,
 }
 
-/// Returns the lines of a robots.txt that allows nothing.
+/// Returns the lines of a robots.txt that disallows everything.
 pub(super) fn disallow_all() -> Vec<String> {
     vec!["User-agent: *".to_owned(), "Disallow: /".to_owned()]
 }
 
-/// Returns whether a character may make two lines of one: a control character, but for tabs, which are white space there, or a line
-/// or paragraph separator, at which some readers split lines.
+/// Returns whether a character may split a line in two. Control characters do, except tabs, which are white space there. Line and
+/// paragraph separators do for some readers.
 fn breaks(character: char) -> bool {
     (character.is_control() && character != '\t') || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// Returns the lines that can be published, and the others.
+/// Returns the lines that can be published, and the dropped ones.
 pub(super) fn read(values: &[Value]) -> (Vec<String>, Vec<Dropped>) {
     let (mut lines, mut dropped) = (Vec::new(), Vec::new());
-    // What the list takes in JSON: a bracket, then each line with a comma or the other bracket.
+    // The bytes of the list in JSON: a bracket, then each line with a comma or the closing bracket.
     let mut bytes = 1;
     for (at, value) in values.iter().enumerate() {
         let reason = match value.as_str() {
@@ -83,7 +83,7 @@ pub(super) fn read(values: &[Value]) -> (Vec<String>, Vec<Dropped>) {
     (lines, dropped)
 }
 
-/// Returns whether crawlers may read no more without this text, each of whose pieces may have been meant as a line.
+/// Returns whether dropping this text allows crawlers nothing more. Each of its pieces may have been intended as a line.
 fn is_harmless(text: &str) -> bool {
     text.split(breaks).all(|line| {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -93,8 +93,8 @@ fn is_harmless(text: &str) -> bool {
 }
 
 impl SiteSettings {
-    /// Returns the lines of robots.txt that are published as they are, and that crawlers or Lighthouse will not read as they were
-    /// meant. They are numbered from 1, as in the published file.
+    /// Returns the problems of lines that are published as they are, but that crawlers or Lighthouse will not read as intended.
+    /// Lines are numbered from 1, as in the published file.
     #[must_use]
     pub fn robots_problems(&self) -> Vec<Problem> {
         let mut judge = Judge::default();
@@ -112,7 +112,7 @@ impl SiteSettings {
     }
 }
 
-/// Returns why a fault matters, and what to do.
+/// Returns why a fault matters, and its remedy.
 fn told(fault: &Fault<'_>) -> String {
     let text = match fault {
         Fault::NoDirective(_) => {
@@ -214,7 +214,7 @@ mod tests {
             json!("User-agent: bot\u{1}"),
             json!("Crawl-delay: 10\u{1}"),
             json!("Dis\u{1}allow: /x"),
-            // A reader that takes the break for the end of a line sees a rule.
+            // A reader for which the break ends the line sees a rule.
             json!("Sitemap: /a\nDisallow: /x"),
             json!("# a\rDisallow: /x"),
             json!(7),

@@ -1,4 +1,4 @@
-//! The settings that a site can have, and what follows from them.
+//! The settings of a site, and values that follow from them.
 
 use std::collections::BTreeMap;
 
@@ -11,65 +11,65 @@ use crate::loc::{LocError, Origin};
 use crate::problem::Problem;
 use crate::series::{MAX_TYPE_BYTES, Series, is_name};
 
-/// The type of the records that hold settings. No page has it.
+/// The type of settings records. No page has it.
 pub const SITE_TYPE: &str = "site";
-/// What the ids of the records that hold settings begin with.
+/// The prefix of the ids of settings records.
 pub const SITE_ID_PREFIX: &str = "site/";
-/// Entries a sitemap may have (sitemaps.org).
+/// The most entries of a sitemap (sitemaps.org).
 pub const MAX_ENTRIES: u32 = 50_000;
-/// Entries a sitemap has by default: what Yoast SEO does, small enough to be fetched often.
+/// The default number of entries of a sitemap. It is that of Yoast SEO, and small enough to be fetched often.
 pub const DEFAULT_ENTRIES: u32 = 1_000;
-/// Bytes a sitemap may have, unencoded (sitemaps.org).
+/// The most bytes of a sitemap, unencoded (sitemaps.org).
 pub const MAX_BYTES: u64 = 52_428_800;
-/// The fewest bytes a site may ask for: room for two entries of the largest size.
+/// The lowest byte limit that a site may set: room for two entries of the largest size.
 pub const MIN_BYTES: u64 = 1_000_000;
 
-/// Bytes of a host's name (RFC 1035, section 2.3.4, less the root's dot).
+/// The most bytes of a host's name (RFC 1035, section 2.3.4, less the root's dot).
 pub const MAX_HOST_BYTES: usize = 253;
-/// Types that a site may say something of: its settings are one item (DynamoDB: 400 KB).
+/// The most types with settings, because a site's settings are one item (DynamoDB: 400 KB).
 pub const MAX_TYPES: usize = 1_000;
 
-/// Entries a news sitemap may have (Google's news sitemap guide).
+/// The most entries of a news sitemap (Google's news sitemap guide).
 pub const MAX_NEWS_ENTRIES: u32 = 1_000;
-/// Bytes of a site's name, of its news' name and of a pattern of URLs.
+/// The most bytes of a site's name, of its news' name and of a pattern of URLs.
 pub const MAX_TEXT_BYTES: usize = 300;
-/// Types that llms.txt may list: each has a heading there.
+/// The most types that llms.txt may list. Each has a heading there.
 pub const MAX_LLMS_TYPES: usize = 20;
-/// Characters of an IndexNow key (<https://www.indexnow.org/documentation>).
+/// The lengths of an IndexNow key, in characters (<https://www.indexnow.org/documentation>).
 pub const INDEXNOW_KEY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
-/// The placeholder of the page's URL in a pattern of its parts' URLs.
+/// The placeholder of the page's URL in a pattern for parts.
 pub const URL_PLACE: &str = "{url}";
-/// The placeholder of the part's number in it.
+/// The placeholder of the part's number in such a pattern.
 pub const PART_PLACE: &str = "{part}";
 
 /// Suffix of the series of a type whose own name is reserved.
 const PAGES_SUFFIX: &str = "-pages";
-/// No series has this name: `/wp-sitemap.xml` is WordPress's name for its index, and leads to ours.
+/// No series has this name, because `/wp-sitemap.xml` is WordPress's name for its index, and leads to ours.
 pub const FOREIGN_INDEX_SERIES: &str = "wp";
-/// Names that no type's series has: that of the videos, that of the news, and [`FOREIGN_INDEX_SERIES`].
+/// The number of names that no type's series has: that of the videos, that of the news, and [`FOREIGN_INDEX_SERIES`].
 const RESERVED_SERIES: usize = 3;
-/// Bytes of a series' name: a type's longest, with a suffix for each reserved name that it may have to pass.
+/// The most bytes of a series' name: a type's longest, with a suffix for each reserved name.
 pub const MAX_SERIES_BYTES: usize = MAX_TYPE_BYTES + RESERVED_SERIES * PAGES_SUFFIX.len();
 const _: () = assert!(
     MAX_ENTRIES.is_multiple_of(SEGMENT_SLOTS),
     "the last segment of a full shard is full"
 );
 
-/// What a site says of one type.
+/// The settings of one type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TypeSettings {
     /// Whether its pages are listed.
     pub public: bool,
-    /// For entries whose record has none.
+    /// The change frequency of records without their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changefreq: Option<ChangeFreq>,
-    /// For entries whose record has none.
+    /// The priority of records without their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Whether its pages are news.
     #[serde(default)]
     pub news: bool,
-    /// How the URLs of a page's parts are made, with [`URL_PLACE`] and [`PART_PLACE`].
+    /// The pattern for the URLs of a page's parts, with [`URL_PLACE`] and [`PART_PLACE`]. `None` for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_url: Option<String>,
 }
@@ -86,97 +86,97 @@ impl Default for TypeSettings {
     }
 }
 
-/// What a site says of its llms.txt.
+/// The settings of a site's llms.txt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Llms {
-    /// Its title; the site's name if there is none.
+    /// Its title. `None` means the site's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the site is about.
+    /// A description of the site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// The types whose pages it lists, in the order of its sections: at least one.
+    /// The types of the listed pages, in the order of the sections. At least one.
     pub types: Vec<String>,
 }
 
-/// What a sitemap names for a browser that opens it raw.
+/// The style sheet that a sitemap names, for a browser that opens the file directly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stylesheet {
-    /// A CSS style sheet: a readable list in every browser.
+    /// A CSS style sheet, which shows a readable list in every browser.
     #[default]
     Css,
-    /// An XSLT style sheet: browsers are about to drop it.
+    /// An XSLT style sheet, whose support browsers are about to remove.
     Xsl,
-    /// None.
+    /// No style sheet.
     None,
 }
 
-/// What a series lists.
+/// The content of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeriesKind {
     /// Pages of a type.
     Pages,
     /// Pages that have a video.
     Video,
-    /// News.
+    /// Pages that are news.
     News,
 }
 
-/// A site's settings, whole: what its record does not say has its default.
+/// The complete settings of a site, with defaults for missing fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SiteSettings {
     /// The host by which records, tables and object keys name the site.
     pub host: String,
-    /// Scheme and host that all its pages have: `https://www.example.com`.
+    /// The scheme and host of all its pages: `https://www.example.com`.
     pub origin: Origin,
-    /// Whether anything of it is listed.
+    /// Whether the site is public. If not, nothing of it is listed.
     pub public: bool,
-    /// Positions of a shard that are given to new entries.
+    /// The number of positions of a shard that are offered to new entries.
     pub entries_per_sitemap: u32,
-    /// Bytes of a shard, unencoded.
+    /// The most bytes of a shard, unencoded.
     pub byte_limit: u64,
-    /// Types it says something of; any other is public.
+    /// The types with settings. All others are public.
     pub types: BTreeMap<String, TypeSettings>,
-    /// Lines of robots.txt before the sitemaps.
+    /// The lines of robots.txt before the sitemaps.
     pub robots: Vec<String>,
-    /// What the feed is called; the host if there is none.
+    /// The title of the feed. `None` means the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The language of pages that name none.
+    /// The language of pages that give none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// The publication's name. Without one no news are listed.
+    /// The publication's name. Without it no news are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub news_name: Option<String>,
-    /// Whether a page that was published earlier is no news for being modified.
+    /// Whether the modification of an earlier published page does not make it news.
     #[serde(default)]
     pub news_published_only: bool,
     /// The name of the news sitemaps' series.
     pub news_series: String,
     /// The name of the video sitemaps' series.
     pub video_series: String,
-    /// What its sitemaps name.
+    /// The style sheet of its sitemaps.
     #[serde(default)]
     pub stylesheet: Stylesheet,
-    /// Whether it has a feed of what has changed.
+    /// Whether it has a feed of recent changes.
     pub feed: bool,
-    /// Its llms.txt; nothing if it wants none.
+    /// Its llms.txt. `None` if it wants none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llms: Option<Llms>,
-    /// The key by which IndexNow knows the site. Without a key, search engines are not notified.
+    /// The site's IndexNow key. Without it, search engines are not notified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexnow_key: Option<String>,
-    /// Whether many indexes are listed by one of their own. Google reads no index in an index.
+    /// Whether several indexes are listed by an index of their own. Google does not read an index in an index.
     #[serde(default)]
     pub cascaded_index: bool,
-    /// What is wrong with its record.
+    /// The problems of the settings record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
 
 impl SiteSettings {
-    /// Returns the settings of a site that has no record.
+    /// Returns the settings of a site without a record.
     ///
     /// # Errors
     ///
@@ -205,24 +205,23 @@ impl SiteSettings {
         })
     }
 
-    /// Returns what the site says of a type.
+    /// Returns the settings of a type.
     #[must_use]
     pub fn type_settings(&self, name: &str) -> TypeSettings {
         self.types.get(name).cloned().unwrap_or_default()
     }
 
-    /// Returns the llms.txt that is published: none of a site that is private.
+    /// Returns the settings of the published llms.txt. A private site has none.
     #[must_use]
     pub fn public_llms(&self) -> Option<&Llms> {
         self.llms.as_ref().filter(|_| self.public)
     }
 
     /// Returns the series that lists a type's pages. It has the type's name unless that is reserved: pages must not mix with the
-    /// videos or the news, nor hide behind the name of an index.
+    /// videos or the news, nor have the name of an index.
     ///
-    /// No two types share a series. A name and the same name with suffixes are a chain: `news`, `news-pages`,
-    /// `news-pages-pages`. The n-th type of a chain has the n-th name of it that is not reserved. Chains have no name in
-    /// common.
+    /// No two types share a series. A name and the same name with suffixes are a chain: `news`, `news-pages`, `news-pages-pages`.
+    /// The n-th type of a chain gets its n-th name that is not reserved. Two chains never share a name.
     #[must_use]
     pub fn series_of(&self, type_name: &str) -> Series {
         let reserved: [&str; RESERVED_SERIES] =
@@ -242,7 +241,7 @@ impl SiteSettings {
         self.series(name)
     }
 
-    /// Returns the series of this name.
+    /// Returns the series with this name.
     #[must_use]
     pub fn series(&self, name: String) -> Series {
         Series {
@@ -251,7 +250,7 @@ impl SiteSettings {
         }
     }
 
-    /// Returns what the series of this name lists.
+    /// Returns the kind of the series with this name.
     #[must_use]
     pub fn kind_of(&self, series: &str) -> SeriesKind {
         if series == self.video_series {
@@ -263,7 +262,7 @@ impl SiteSettings {
         }
     }
 
-    /// Returns the number of positions in a series' shards that are given to new entries.
+    /// Returns the number of positions in a series' shards that are offered to new entries.
     #[must_use]
     pub fn capacity(&self, series: &str) -> u32 {
         match self.kind_of(series) {
@@ -272,7 +271,7 @@ impl SiteSettings {
         }
     }
 
-    /// Returns the series of types that are not public: nothing of them is served.
+    /// Returns the series of types that are not public. Nothing of them is served.
     #[must_use]
     pub fn hidden_series(&self) -> Vec<String> {
         let hidden = self.types.iter().filter(|(_, settings)| !settings.public);
@@ -280,13 +279,13 @@ impl SiteSettings {
     }
 }
 
-/// Returns whether a series may be called so: a type's name, perhaps with suffixes ([`SiteSettings::series_of`]).
+/// Returns whether a series may have this name: a type's name, optionally with suffixes ([`SiteSettings::series_of`]).
 #[must_use]
 pub fn is_series_name(name: &str) -> bool {
     is_name(name, MAX_SERIES_BYTES) && name != FOREIGN_INDEX_SERIES
 }
 
-/// Returns whether `/{name}.txt` may be the text form of a sitemap, which is then served in place of a key.
+/// Returns whether `/{name}.txt` may be the text form of a sitemap, which takes precedence over a key's file.
 fn is_sitemap_name(name: &str) -> bool {
     name.rsplit_once("-sitemap")
         .is_some_and(|(series, n)| !series.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
@@ -300,8 +299,8 @@ pub fn is_indexnow_key(key: &str) -> bool {
         && !is_sitemap_name(key)
 }
 
-/// Returns whether an item holds a site's settings. Its type says so; or it has the id of settings and no `url`, so it cannot be a
-/// page, and somebody may have made a site private by it.
+/// Returns whether an item is a site's settings. Either its type says so, or it has the id of settings and no `url`. In that case
+/// it cannot be a page, and may have been intended to make a site private.
 #[must_use]
 pub fn is_settings(id: &str, item: &Value) -> bool {
     let given = |field| item.get(field).filter(|value: &&Value| !value.is_null());
@@ -309,8 +308,8 @@ pub fn is_settings(id: &str, item: &Value) -> bool {
         || (host_of_site_id(id).is_some() && given("url").is_none())
 }
 
-/// Returns whether this is a site's name, as in object keys and in the CDN's header: lower case, labels of `[a-z0-9-]`, and a port
-/// if it is not the scheme's own.
+/// Returns whether this is a site's name, as in object keys and in the CDN's header: lower case, labels of `[a-z0-9-]`, and a
+/// port unless it is the scheme's default.
 #[must_use]
 pub fn is_site_host(site: &str) -> bool {
     let (host, port) = site
@@ -327,7 +326,7 @@ pub fn is_site_host(site: &str) -> bool {
     host.len() <= MAX_HOST_BYTES && host.split('.').all(is_label) && port.is_none_or(is_port)
 }
 
-/// Returns the host that a settings record is about, if `id` is the id of one.
+/// Returns the host of a settings record, if `id` is the id of one.
 #[must_use]
 pub fn host_of_site_id(id: &str) -> Option<&str> {
     id.strip_prefix(SITE_ID_PREFIX)

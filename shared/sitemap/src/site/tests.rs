@@ -1,4 +1,4 @@
-//! Settings, read and refused.
+//! Tests of valid and invalid settings.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -183,7 +183,7 @@ fn a_bad_line_of_robots_never_opens_the_site() {
         "robots[1]: \"# note\\u{7}\" has the control character U+0007: the line is left out"
     );
     assert!(!settings.problems[0].closes);
-    // Some readers split lines there: what is behind may open what is closed.
+    // Some readers split lines there, and the second part may open what the first one closes.
     for separator in ["\u{2028}", "\u{2029}", "\u{85}"] {
         let line = format!("Disallow: /x{separator}Allow: /");
         let settings = parse(json!(["User-agent: *", line]));
@@ -339,7 +339,7 @@ fn a_private_type_closes_its_own_series_alone() {
     assert_ne!(settings.series_of("news-pages").name, "news-pages");
 }
 
-/// Returns names that are likely to meet: a few roots, with suffixes.
+/// Returns names that are likely to collide: a few roots, with suffixes.
 fn names() -> impl Strategy<Value = String> {
     let root = prop_oneof![
         3 => prop::sample::select(vec!["news", "video", "wp", "a"]).prop_map(str::to_owned),

@@ -1,4 +1,4 @@
-//! Writing a member, whole or on top of an older one.
+//! Writes a member, whole or by splicing an older one.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use super::gzip::TRAILER_BYTES;
 use super::reader::Member;
 use super::segment::{MAX_SEGMENTS, Segment};
 
-/// zlib's level. 9 takes longer and, of blocks as short as these, comes out larger.
+/// The compression level of zlib. Level 9 takes longer and gives larger results for such short blocks.
 const LEVEL: u32 = 7;
 
-/// A finished member.
+/// A complete member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     /// The file.
     pub bytes: Vec<u8>,
-    /// The directory in it.
+    /// The directory in the file.
     pub directory: Directory,
 }
 
-/// Builds a member from its segments, one at a time: it holds the deflated bytes alone.
+/// Builds a member from its segments, one at a time. It keeps only the deflated bytes in memory.
 #[derive(Debug)]
 pub struct Builder {
     deflate: Deflate,
@@ -30,7 +30,7 @@ pub struct Builder {
     epoch: u64,
     prolog: Block,
     segments: Vec<SegmentInfo>,
-    /// Prolog and segments, deflated.
+    /// The deflated prolog and segments.
     body: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// If there are [`MAX_SEGMENTS`] already: the positions of a shard end there.
+    /// If there are [`MAX_SEGMENTS`] already, which cover all positions of a shard.
     pub fn push(&mut self, segment: &Segment<'_>) {
         let deflated: &[u8] = if segment.xml.is_empty() {
             &[]
@@ -73,7 +73,7 @@ impl Builder {
         ));
     }
 
-    /// Adds a segment that is deflated already.
+    /// Adds a deflated segment.
     fn copy(&mut self, info: SegmentInfo, deflated: &[u8]) {
         self.body.extend_from_slice(deflated);
         self.list(info);
@@ -110,11 +110,11 @@ impl Builder {
     }
 }
 
-/// Returns the member with some segments replaced or added, and with this frame; the deflated bytes of all others are copied. The
-/// epoch stays. Byte for byte what [`Builder`] makes of the same segments.
+/// Returns the member with some segments replaced or added, and with this frame. The deflated bytes of all others are copied, and
+/// the epoch stays. [`Builder`] makes the same bytes of the same segments.
 ///
-/// A segment beyond the end extends the member, with never-written ones before it if need be. One of stamp 0 without
-/// content removes what was there.
+/// A segment beyond the end extends the member, if necessary with never-written segments before it. A segment with stamp 0 and no
+/// content removes the existing one.
 ///
 /// # Panics
 ///
@@ -127,7 +127,7 @@ pub fn splice(old: &Member<'_>, frame: &Frame, changes: &BTreeMap<u32, Segment<'
         newest: None,
         xml: b"",
     };
-    // The frame is a few hundred bytes: to deflate it again costs less than to find out whether it is the same.
+    // The frame has a few hundred bytes, so deflating it again costs less than comparing it.
     let mut builder = Builder::new(frame, old.directory().epoch);
     let added = changes
         .last_key_value()
@@ -160,12 +160,12 @@ impl Deflate {
         }
     }
 
-    /// Returns the content deflated, on its own: the result depends on nothing before it.
+    /// Returns the content deflated independently of anything before it.
     fn block(&mut self, content: &[u8], flush: FlushCompress) -> &[u8] {
         self.compress.reset();
         self.buffer.clear();
-        // Above what zlib's `deflateBound` says, so that one call does it. A flush that fills its buffer to the last byte
-        // is followed by a second one, and the bytes would depend on the buffer's size.
+        // This is more than zlib's `deflateBound`, so that one call is enough. A flush that fills its buffer to the last byte
+        // would need a second one, and the bytes would depend on the buffer's size.
         self.buffer.reserve(content.len() + content.len() / 8 + 64);
         let status = self
             .compress

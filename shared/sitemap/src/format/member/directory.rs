@@ -1,6 +1,6 @@
-//! The directory: what the header's extra field says of the blocks.
+//! The directory of the blocks in the header's extra field.
 //!
-//! Little-endian, as all of gzip:
+//! Numbers are little-endian, as everywhere in gzip:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | 24 | the prolog's block: size, length, CRC-32, CRC-32 of the deflated bytes (4 each), digest (8) |
 //! | 24 | the epilogue's block |
 //! | 45 a segment | stamp (8), entries (4), newest (1 for its kind, 8 for its seconds), block (24) |
-//! | 4 | CRC-32 of all from the version on |
+//! | 4 | CRC-32 of all bytes from the version on |
 
 use crc32fast::Hasher;
 use sha2::{Digest, Sha256};
@@ -22,31 +22,31 @@ use super::gzip::{FEXTRA, TRAILER_BYTES, header};
 use super::segment::{MAX_SEGMENTS, Segment};
 use crate::time::When;
 
-/// The directory's version. One of another version is not spliced on; the file is built whole.
+/// The directory's version. A file of another version is not spliced but built whole.
 pub const FORMAT_VERSION: u8 = 1;
 const SUBFIELD: [u8; 2] = *b"WM";
 const BLOCK_BYTES: usize = 24;
 const SEGMENT_BYTES: usize = 8 + 4 + 1 + 8 + BLOCK_BYTES;
 const CRC_BYTES: usize = 4;
-/// The subfield's content without segments.
+/// Bytes of the subfield's content without segments.
 const FIXED_BYTES: usize = 1 + 8 + 2 * BLOCK_BYTES + CRC_BYTES;
-/// Subfield id and length.
+/// Bytes of the subfield's id and length.
 const SUBFIELD_HEAD: usize = 4;
 const MAX_EXTRA_BYTES: usize = SUBFIELD_HEAD + FIXED_BYTES + MAX_SEGMENTS * SEGMENT_BYTES;
-// The extra field's length has two bytes in the header.
+// The header has two bytes for the length of the extra field.
 const _: () = assert!(MAX_EXTRA_BYTES <= u16::MAX as usize);
 
-/// Where the extra field begins: after the fixed header and XLEN.
+/// The offset of the extra field: after the fixed header and XLEN.
 pub(super) const EXTRA_OFFSET: usize = 12;
 
-/// What the directory says of one segment.
+/// The directory's data about one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentInfo {
     /// See [`Segment::stamp`].
     pub stamp: u64,
-    /// How many entries it holds.
+    /// The number of entries.
     pub entries: u32,
-    /// The newest lastmod among them.
+    /// The newest lastmod of the entries.
     pub newest: Option<When>,
     /// Bytes of XML.
     pub size: u32,
@@ -60,7 +60,7 @@ pub struct SegmentInfo {
     pub deflated_crc: u32,
 }
 
-/// What all kinds of blocks have.
+/// The data that all kinds of blocks have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) size: u32,
@@ -84,7 +84,7 @@ impl SegmentInfo {
         }
     }
 
-    /// Returns whether the segment says the same as this one, whatever their stamps.
+    /// Returns whether the segment has the same content as this one, regardless of their stamps.
     #[must_use]
     pub fn says(&self, segment: &Segment<'_>) -> bool {
         self.entries == segment.entries
@@ -108,12 +108,12 @@ impl SegmentInfo {
     }
 }
 
-/// What a member says of itself.
+/// The directory of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directory {
     /// The site's epoch when the member was built. Stamps of different epochs cannot be compared.
     pub epoch: u64,
-    /// The segments in order; none of stamp 0 and no content at the end.
+    /// The segments in order. The last one is not empty with stamp 0.
     pub segments: Vec<SegmentInfo>,
     pub(super) prolog: Block,
     pub(super) epilogue: Block,
@@ -123,14 +123,14 @@ impl Directory {
     /// Returns the sum of the stamps.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        // 2^64 is out of reach of versions that rise by one a write. Saturating keeps it from ever falling, and the
-        // order of generations is all that is asked of them.
+        // 2^64 is out of reach of versions that rise by one a write. Saturation keeps the sum from ever falling, which is enough
+        // for the order of generations.
         self.segments
             .iter()
             .fold(0, |sum: u64, segment| sum.saturating_add(segment.stamp))
     }
 
-    /// Returns whether this is what stands around the segments.
+    /// Returns whether the member has this frame around its segments.
     #[must_use]
     pub fn has_frame(&self, frame: &Frame) -> bool {
         let is = |block: Block, content: &[u8]| {
@@ -139,7 +139,7 @@ impl Directory {
         is(self.prolog, &frame.prolog) && is(self.epilogue, frame.epilogue)
     }
 
-    /// Returns how many entries the document holds.
+    /// Returns the number of the document's entries.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.segments
@@ -157,7 +157,7 @@ impl Directory {
             .max()
     }
 
-    /// Returns the bytes of its entries, without what stands around them.
+    /// Returns the bytes of the entries, without the frame.
     #[must_use]
     pub fn entry_bytes(&self) -> u64 {
         let segments = self.segments.iter();
@@ -176,7 +176,7 @@ impl Directory {
     #[must_use]
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
-        // An emptied segment leaves no trace in the document.
+        // An emptied segment adds nothing to the document.
         for (_, block) in self.blocks().filter(|(_, block)| block.size > 0) {
             hasher.update(block.size.to_le_bytes());
             hasher.update(block.digest.to_le_bytes());
@@ -204,7 +204,7 @@ impl Directory {
             ));
         }
         let crc = whole.finalize();
-        let size = self.document_bytes() as u32; // modulo 2^32, says RFC 1952
+        let size = self.document_bytes() as u32; // modulo 2^32 (RFC 1952)
         (u64::from(size) << 32 | u64::from(crc)).to_le_bytes()
     }
 
@@ -217,7 +217,7 @@ impl Directory {
     pub(super) fn write_header(&self, out: &mut Vec<u8>) {
         assert!(self.segments.len() <= MAX_SEGMENTS);
         let content = FIXED_BYTES + self.segments.len() * SEGMENT_BYTES;
-        // MAX_EXTRA_BYTES fits two bytes.
+        // `MAX_EXTRA_BYTES` fits into two bytes.
         out.extend_from_slice(&header(FEXTRA));
         out.extend_from_slice(&((SUBFIELD_HEAD + content) as u16).to_le_bytes());
         out.extend_from_slice(&SUBFIELD);
@@ -237,7 +237,7 @@ impl Directory {
         out.extend_from_slice(&crc.to_le_bytes());
     }
 
-    /// Reads the extra field's bytes.
+    /// Parses the extra field's bytes.
     pub(super) fn parse(extra: &[u8]) -> Result<Self, MemberError> {
         let mut rest = extra;
         if take(&mut rest) != Some(SUBFIELD) {
@@ -277,7 +277,8 @@ impl Directory {
             let entries = u32::from_le_bytes(take(&mut rest)?);
             let newest = read_newest(&mut rest)?;
             let block = Block::read(&mut rest)?;
-            // Nothing has no block. One that never was written leaves the directory, and its block would stay behind.
+            // An empty content must have no block. Otherwise, when a never-written segment is removed from the directory, its
+            // block would remain.
             if (block.size == 0) != (block.length == 0) {
                 return None;
             }
@@ -300,7 +301,7 @@ impl Block {
     ///
     /// # Panics
     ///
-    /// If either is of 4 GiB or more, eighty times what a sitemap may hold.
+    /// If either has 4 GiB or more, which is eighty times the limit of a sitemap.
     pub(super) fn of(content: &[u8], deflated: &[u8]) -> Self {
         Self {
             size: u32::try_from(content.len()).expect("a block is below 4 GiB"),
@@ -357,7 +358,7 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     Some(*taken)
 }
 
-/// Returns the first 8 bytes of the SHA-256: a CRC-32 is too short to tell two contents apart for good.
+/// Returns the first 8 bytes of the SHA-256. A CRC-32 is too short to distinguish contents reliably.
 pub(super) fn digest(content: &[u8]) -> u64 {
     u64::from_be_bytes(first_bytes(Sha256::digest(content).into()))
 }

@@ -1,26 +1,26 @@
-//! What is wrong with a stored file.
+//! The errors of a stored file.
 
 use std::fmt;
 
-/// Why stored bytes are not spliced on. All of them mean: build the file whole.
+/// Why a stored file cannot be spliced. The remedy is always to build the file whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemberError {
-    /// Not a gzip member with a directory of ours.
+    /// It is not a gzip member with Waymark's directory.
     #[error("not a segmented gzip member")]
     NotOurs,
-    /// Written by another version of this code.
+    /// It was written by another version of this code.
     #[error("format version {found} instead of {expected}")]
     Version {
-        /// The file's.
+        /// The file's version.
         found: u8,
-        /// [`FORMAT_VERSION`](super::directory::FORMAT_VERSION).
+        /// The version of this code, [`FORMAT_VERSION`](super::directory::FORMAT_VERSION).
         expected: u8,
     },
-    /// Ours, but not as it was written.
+    /// It is Waymark's, but damaged.
     #[error("{what} is damaged")]
     Damaged {
-        /// The first part found so.
+        /// The first damaged part.
         what: Part,
     },
 }
@@ -36,9 +36,9 @@ pub enum Part {
     Segment(usize),
     /// The block after the segments.
     Epilogue,
-    /// Checksum and size at the end.
+    /// The checksum and the size at the end.
     Trailer,
-    /// The file's length: bytes are missing or follow.
+    /// The file's length: bytes are missing, or too many.
     Length,
 }
 

@@ -1,18 +1,18 @@
-//! What stands around the segments of a document.
+//! The frame of a document: the parts before and after its segments.
 
 use crate::format::xml;
 
-/// What stands around the segments.
+/// The parts of a document before and after its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Up to and with the start tag.
+    /// Everything up to the start tag, inclusive.
     pub prolog: Vec<u8>,
-    /// From the end tag on.
+    /// Everything from the end tag on.
     pub epilogue: &'static [u8],
 }
 
 impl Frame {
-    /// Returns a urlset's, with the URL of a style sheet.
+    /// Returns the frame of a urlset, with the URL of a style sheet if there is one.
     #[must_use]
     pub fn urlset(stylesheet: Option<&str>) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl Frame {
         }
     }
 
-    /// Returns a sitemap index's, with the URL of a style sheet.
+    /// Returns the frame of a sitemap index, with the URL of a style sheet if there is one.
     #[must_use]
     pub fn index(stylesheet: Option<&str>) -> Self {
         Self {

@@ -1,13 +1,13 @@
-//! What gzip itself asks for ([RFC 1952](https://www.rfc-editor.org/rfc/rfc1952)): the header and the trailer.
+//! The header and the trailer of gzip ([RFC 1952](https://www.rfc-editor.org/rfc/rfc1952)).
 
-/// A gzip header that says nothing but "deflate", with the same time, level and system as a stored member's. With it in
-/// place of header and directory, equal documents are equal bytes.
+/// A gzip header without any fields, but with the same time, level and system as a stored member's. If it replaces header and
+/// directory, equal documents are equal bytes.
 pub const PLAIN_HEADER: [u8; 10] = header(0);
 
-/// The flag that says that an extra field follows.
+/// The flag for an extra field.
 pub(super) const FEXTRA: u8 = 4;
 
-/// CRC-32 and size.
+/// Bytes of the CRC-32 and the size.
 pub(super) const TRAILER_BYTES: usize = 8;
 
 pub(super) const fn header(flags: u8) -> [u8; 10] {

@@ -1,4 +1,4 @@
-//! Reading a stored member.
+//! Reads a stored member.
 
 use crc32fast::Hasher;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -8,7 +8,7 @@ use super::directory::{Block, Directory, EXTRA_OFFSET, SegmentInfo, digest, firs
 use super::error::{MemberError, Part, damaged};
 use super::gzip::{FEXTRA, TRAILER_BYTES, header};
 
-/// A stored member whose directory fits its bytes.
+/// A stored member with a valid directory.
 #[derive(Clone, Debug)]
 pub struct Member<'a> {
     directory: Directory,
@@ -16,12 +16,12 @@ pub struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Reads the directory and holds it against the file: its own checksum, the blocks' lengths and checksums, the
-    /// trailer. Nothing is inflated.
+    /// Reads the directory and checks it: its own checksum, the blocks' lengths and checksums, and the trailer. Nothing is
+    /// inflated.
     ///
     /// # Errors
     ///
-    /// [`MemberError`]: the file is foreign, of another version, or damaged.
+    /// [`MemberError`] if the file is not Waymark's, of another version, or damaged.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, MemberError> {
         let start = payload_offset(bytes).ok_or(MemberError::NotOurs)?;
         let (Some(extra), Some(payload)) = (bytes.get(EXTRA_OFFSET..start), bytes.get(start..))
@@ -53,19 +53,20 @@ impl<'a> Member<'a> {
         Ok(member)
     }
 
-    /// Returns what the member says of itself.
+    /// Returns the member's directory.
     #[must_use]
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// Returns all that follows the header: after [`PLAIN_HEADER`](super::PLAIN_HEADER) it is a plain gzip file of the document.
+    /// Returns everything after the header. With [`PLAIN_HEADER`](super::PLAIN_HEADER) before it, it is a plain gzip file of the
+    /// document.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// Returns a part, inflated, or `None` if there is no such part, or its bytes are not its content deflated.
+    /// Returns a part, inflated. Returns `None` if the part does not exist or is damaged.
     #[must_use]
     pub fn inflated(&self, part: Part) -> Option<Vec<u8>> {
         let (_, block, deflated) = self.blocks().find(|(is, ..)| *is == part)?;
@@ -78,15 +79,15 @@ impl<'a> Member<'a> {
         (inflated.is_ok() && content.len() == block.size as usize).then_some(content)
     }
 
-    /// Inflates everything and holds sizes, checksums and digests against the directory.
+    /// Inflates everything, and compares sizes, checksums and digests with the directory.
     ///
     /// # Errors
     ///
-    /// [`MemberError::Damaged`] with the first block that is not what the directory says.
+    /// [`MemberError::Damaged`] with the first block that differs from the directory.
     pub fn verify(&self) -> Result<(), MemberError> {
         let mut buffer = vec![0; INFLATED_BYTES];
         for (part, block, deflated) in self.blocks() {
-            // An empty segment has no block at all; an empty prolog still has one.
+            // An empty segment has no block, but an empty prolog has one.
             let absent = matches!(part, Part::Segment(_)) && block.size == 0 && deflated.is_empty();
             let holds = if absent {
                 block.crc == 0 && block.digest == digest(b"")
@@ -109,7 +110,7 @@ impl<'a> Member<'a> {
     fn blocks(&self) -> impl Iterator<Item = (Part, Block, &'a [u8])> {
         let mut rest = self.payload;
         self.directory.blocks().map(move |(part, block)| {
-            // `parse` has seen that the lengths add up.
+            // `parse` has checked that the lengths add up.
             let (deflated, left) = rest.split_at(block.length as usize);
             rest = left;
             (part, block, deflated)
@@ -117,15 +118,14 @@ impl<'a> Member<'a> {
     }
 }
 
-/// How much is inflated at a time, whatever a block claims to hold.
+/// The most bytes that are inflated at a time, whatever a block's size claims.
 const INFLATED_BYTES: usize = 32 * 1024;
 
-/// The shortest end of a deflate stream: a last block of nothing. Where a stream may end so, and nowhere else, another
-/// block may begin.
+/// The shortest end of a deflate stream: an empty last block. Another block may begin exactly where a stream may end like this.
 const STREAM_END: [u8; 2] = [3, 0];
 
-/// Returns whether these bytes are the block. The last ends the deflate stream; after any other, the next block begins with a byte
-/// of its own: what these bytes left open, the next block's would be read as.
+/// Returns whether these bytes are the block. The last block ends the deflate stream. After any other block, the next one must
+/// begin at its own byte. Otherwise its bytes would be read as the rest of this one.
 fn inflates_to(block: Block, deflated: &[u8], last: bool, buffer: &mut [u8]) -> bool {
     let mut inflate = Decompress::new(false);
     let (mut crc, mut hash) = (Hasher::new(), Sha256::new());
@@ -154,7 +154,7 @@ fn inflates_to(block: Block, deflated: &[u8], last: bool, buffer: &mut [u8]) -> 
     }
 }
 
-/// Returns whether a stream may end here. It has ended afterwards.
+/// Returns whether the stream may end here. The stream has ended afterwards.
 fn may_end(inflate: &mut Decompress, buffer: &mut [u8]) -> bool {
     let (consumed, produced) = (inflate.total_in(), inflate.total_out());
     let status = inflate.decompress(&STREAM_END, buffer, FlushDecompress::Finish);
@@ -163,8 +163,8 @@ fn may_end(inflate: &mut Decompress, buffer: &mut [u8]) -> bool {
         && inflate.total_out() == produced
 }
 
-/// Returns where the deflated bytes of a stored member begin, from its first 12 bytes or more, or `None` if it does not begin as
-/// ours do.
+/// Returns the offset of the deflated bytes in a stored member, from its first 12 bytes or more. Returns `None` if the file does
+/// not begin like Waymark's.
 #[must_use]
 pub fn payload_offset(prefix: &[u8]) -> Option<usize> {
     let (length, _) = prefix.strip_prefix(&header(FEXTRA))?.split_first_chunk()?;

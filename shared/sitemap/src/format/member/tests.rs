@@ -67,7 +67,7 @@ fn document(frame: &Frame, rows: &[Rows]) -> Vec<u8> {
     document
 }
 
-/// Reads one gzip member, and nothing may be left over.
+/// Inflates one gzip member, and checks that no bytes follow.
 fn gunzip(bytes: &[u8]) -> Vec<u8> {
     let mut decoder = GzDecoder::new(bytes);
     let mut document = Vec::new();
@@ -76,7 +76,7 @@ fn gunzip(bytes: &[u8]) -> Vec<u8> {
     document
 }
 
-/// Checks all that must hold for a built member.
+/// Checks the invariants of a built member.
 #[track_caller]
 fn check(frame: &Frame, rows: &[Rows], built: &Built) {
     let document = document(frame, rows);
@@ -159,7 +159,7 @@ fn never_written_segments_at_the_end_are_left_out() {
     rows.extend([Rows::never_written(), Rows::never_written()]);
     assert_eq!(build(&frame, &rows), short);
     assert_eq!(short.directory.segments.len(), 4);
-    // Empty, but written once: its stamp must not be forgotten.
+    // Empty, but written once, so that its stamp has to be kept.
     rows.push(Rows::new(9, &[]));
     assert_eq!(build(&frame, &rows).directory.segments.len(), 7);
 }
@@ -194,7 +194,7 @@ fn equal_documents_have_equal_digests_and_plain_bytes() {
 
 #[test]
 fn format_version_1_is_this() {
-    // If it changes, raise FORMAT_VERSION: stored files are read by it.
+    // If this changes, raise FORMAT_VERSION, because stored files are read with it.
     let block = |seed: u32| Block {
         size: seed,
         length: seed + 1,
@@ -223,7 +223,7 @@ fn format_version_1_is_this() {
     ];
     assert_eq!(hex, expected.concat().replace(' ', ""));
     assert_eq!(bytes.len(), directory.header_bytes());
-    // The public ETag: it must not change for an unchanged document.
+    // The public ETag, which must not change for an unchanged document.
     let digest = build(&Frame::urlset(None), &sample()).directory.digest();
     assert_eq!(digest, "23602effba4e48c1e836fc9ff3538867");
 }
@@ -388,7 +388,7 @@ fn a_lying_directory_is_detected() {
 
 #[test]
 fn a_block_that_ends_the_stream_early_is_detected() {
-    // The epilogue's block in a segment's place: each checksum holds, but decoders would stop there.
+    // The epilogue's block in place of a segment. Each checksum is correct, but decoders would stop there.
     let frame = Frame::urlset(None);
     let built = build(&frame, &[Rows::new(1, &["a"])]);
     let start = payload_offset(&built.bytes).unwrap();
@@ -407,7 +407,7 @@ fn a_block_that_ends_the_stream_early_is_detected() {
     assert_eq!(member.verify(), Err(damaged(Part::Segment(0))));
 }
 
-/// Returns a file with these deflated bytes in its only segment's place, which is said to hold `content`.
+/// Returns a file with these deflated bytes in place of its only segment, whose directory entry is that of `content`.
 fn with_block(built: &Built, content: &[u8], deflated: &[u8]) -> Vec<u8> {
     let start = payload_offset(&built.bytes).unwrap();
     let segment = start + built.directory.prolog.length as usize;
@@ -423,7 +423,7 @@ fn with_block(built: &Built, content: &[u8], deflated: &[u8]) -> Vec<u8> {
 #[test]
 fn regression_a_block_that_reaches_into_the_next_is_detected() {
     let built = build(&Frame::urlset(None), &[Rows::new(1, &["a"])]);
-    // A stored block of 9 bytes, of which 4 are there: on its own it inflates to those, in the file it swallows 5 more.
+    // A stored block of 9 bytes, of which 4 are present. It inflates to these 4 alone, but in the file it takes 5 more bytes.
     let cut = [&[0, 9, 0, 0xf6, 0xff][..], b"abcd"].concat();
     let bytes = with_block(&built, b"abcd", &cut);
     let mut document = Vec::new();
@@ -443,7 +443,8 @@ fn regression_a_block_that_reaches_into_the_next_is_detected() {
 
 #[test]
 fn regression_a_block_of_nothing_is_not_left_behind() {
-    // Said to be never written, though it has a block: with the last segment gone it would go, and its block stay.
+    // Marked as never written, although it has a block. If the last segment is removed, this one is removed too, and its block
+    // remains.
     let rows = [Rows::new(1, &["a"]), Rows::new(2, &["b"])];
     let built = build(&Frame::urlset(None), &rows);
     let bytes = with_directory(&built, |d| {
@@ -497,7 +498,7 @@ proptest! {
         extra in prop::collection::vec(any::<u8>(), 0..300),
     ) {
         let _ = Member::parse(&bytes);
-        // Past the magic, the lengths and the directory's checksum.
+        // After the magic, the lengths and the directory's checksum.
         let mut ours = header(FEXTRA).to_vec();
         let content = [&[FORMAT_VERSION], &extra[..]].concat();
         ours.extend_from_slice(&(content.len() as u16 + 8).to_le_bytes());
@@ -522,7 +523,8 @@ proptest! {
         let start = payload_offset(&bytes).unwrap() + built.directory.prolog.length as usize;
         let length = built.directory.segments[0].length as usize;
         bytes[start + at.index(length)] ^= change;
-        // With a directory that fits the damaged bytes. They may still inflate to the same: padding bits say nothing.
+        // With a directory that fits the damaged bytes. They may still inflate to the same content, because padding bits have no
+        // meaning.
         let deflated_crc = crc32fast::hash(&bytes[start..start + length]);
         let bytes = with_directory(&Built { bytes, ..built }, |d| d.segments[0].deflated_crc = deflated_crc);
         let _ = Member::parse(&bytes).unwrap().verify();

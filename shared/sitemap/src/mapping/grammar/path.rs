@@ -1,4 +1,4 @@
-//! Reading the sources that begin with a path, and templates, whose values do.
+//! Reads templates and the sources that begin with a path.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::time::Zone;
 use Shape::{Any, List, Number, Scalar, Text};
 
 impl Reader {
-    /// Returns a path, and what is made of the value at it.
+    /// Returns the source that begins with this path.
     pub(super) fn at_path(
         &mut self,
         place: &str,
@@ -100,7 +100,7 @@ impl Reader {
         }
     }
 
-    /// Returns whether a source's text is JSON.
+    /// Returns whether a source's text is parsed as JSON.
     pub(super) fn json(&mut self, place: &str, object: &Map<String, Value>) -> bool {
         let json = object.get("json").unwrap_or(&Value::Bool(false));
         if !json.is_boolean() {
@@ -110,7 +110,7 @@ impl Reader {
         json.as_bool().unwrap_or_default()
     }
 
-    /// Returns the prefixes that are cut: one text or several.
+    /// Returns the prefixes to cut: one text or several.
     fn prefixes(&mut self, place: &str, value: &Value) -> Vec<String> {
         let texts = match value {
             Value::Array(texts) => texts.as_slice(),
@@ -130,7 +130,7 @@ impl Reader {
         prefixes.unwrap_or_default()
     }
 
-    /// Reads what is cut from the values of a template, by their names in it.
+    /// Reads the prefixes to cut from the values of a template, by the values' names.
     pub(super) fn cut_in_template(&mut self, place: &str, value: &Value, template: &mut Template) {
         for (name, value) in self.object(place, value).into_iter().flatten() {
             let place = within(place, name);
@@ -183,7 +183,7 @@ impl Reader {
         let steps: Option<Vec<String>> = match value {
             Value::String(text) if text == "." => Some(Vec::new()),
             Value::String(text) => Some(text.split('.').map(str::to_owned).collect()),
-            // For names with dots in them.
+            // A list of steps, for names that contain dots.
             Value::Array(steps) => steps
                 .iter()
                 .map(|step| step.as_str().map(str::to_owned))
@@ -225,7 +225,7 @@ impl Reader {
                 Some(name) => (true, name),
                 None => (false, name),
             };
-            // Before the path, steps would be more of the host.
+            // Before the URL's path, the steps would become a part of the host.
             if steps && is_url && !(before.matches('/').count() >= 3 && before.ends_with('/')) {
                 let reason = format!("{{+{name}}} has no / of the URL's path before it");
                 self.problem(place, reason);

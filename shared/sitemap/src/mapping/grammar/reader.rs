@@ -1,15 +1,15 @@
-//! What a mapping is read with: the place of each part, and what is wrong there.
+//! The reader of a mapping, which collects problems by their places.
 
 use serde_json::{Map, Value};
 
 use super::super::error::MappingProblem;
 use super::super::source::shown;
 
-/// A mapping being read.
+/// A mapping that is being read.
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) problems: Vec<MappingProblem>,
-    /// Whether the paths that are read are of a field of `FILLED`.
+    /// Whether the current paths belong to a field of `FILLED`.
     pub(super) filled: bool,
 }
 
