@@ -1,6 +1,7 @@
-//! What every implementation of [`Objects`] does: the behaviour that publishing builds on, case by case.
+//! The behaviour that publishing requires of every implementation of [`Objects`], case by case.
 //!
-//! Each case gets an empty bucket and panics with what it found. Where implementations disagree, S3's documentation decides.
+//! Each case gets an empty bucket, and panics if the implementation behaves differently. If implementations disagree, S3's
+//! documentation decides.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +12,11 @@ use crate::{Document, ObjectKey, ObjectMeta, Objects, Precondition, Put};
 
 const SITE: &str = "www.example.com";
 
-/// Runs every case on a new and empty bucket, in turn, and says which one it runs.
+/// Runs every case on a new and empty bucket, one after the other, and prints its name.
 ///
 /// # Panics
 ///
-/// If the implementation does otherwise.
+/// If the implementation behaves differently.
 pub async fn run<O: Objects>(new_bucket: impl AsyncFn() -> O) {
     macro_rules! cases {
         ($($case:ident),* $(,)?) => {
@@ -169,7 +170,7 @@ async fn the_etag_follows_the_bytes(objects: &dyn Objects) {
     assert_eq!(put(objects, &key, b"two", "2", &unchanged).await, Put::Done);
     let two = head(objects, &key).await.etag;
     assert_ne!(two, one);
-    // Back again: whoever holds the first ETag cannot tell.
+    // The first content again. A client that has the first ETag cannot detect it.
     assert_eq!(
         put(objects, &key, b"one", "3", &Precondition::Unchanged(two)).await,
         Put::Done
@@ -206,7 +207,7 @@ async fn a_large_body_is_read_whole(objects: &dyn Objects) {
     let put = objects.put(&key, large.clone(), &document, &Precondition::Absent);
     assert_eq!(put.await, Ok(Put::Done));
     assert!(body(objects, &key).await == large, "another body");
-    // A reader may stop anywhere.
+    // A reader may stop at any point.
     let (_, mut stream) = objects
         .open(&key)
         .await
@@ -233,7 +234,7 @@ async fn a_site_has_its_own_objects(objects: &dyn Objects) {
     }
     assert_eq!(objects.list("none.example").await, Ok(Vec::new()));
     let after = async |after, most| objects.sites(after, most).await.expect("a listing");
-    // A point is less than a slash.
+    // A point sorts before a slash.
     assert_eq!(after(None, usize::MAX).await, [other, SITE]);
     assert_eq!(after(None, 1).await, [other]);
     assert_eq!(after(Some(other), 1).await, [SITE]);

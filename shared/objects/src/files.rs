@@ -1,12 +1,12 @@
 //! The table of published files.
 //!
-//! [`FILES`] has one [`PublishedFile`] for each kind of file. It says what the files are called, how they are stored and
-//! served, and what they are made from. The front's routes, the headers, the audit and the test of the CDN's paths read
-//! it. The content itself is built by `engine::regenerate`.
+//! [`FILES`] has one [`PublishedFile`] for each kind of file. It has the names of the files, how they are stored and served, and
+//! their source. The front's routes, the headers, the audit and the test of the CDN's paths read it. The content itself is built
+//! by `engine::regenerate`.
 
 use std::fmt;
 
-/// All that is published lies under this prefix, and `http` may read nothing else.
+/// The prefix of all published objects. `http` may read nothing else.
 pub const PUBLISHED_PREFIX: &str = "published/";
 
 /// Joins a series' name and its shard's number in a file name: `post-sitemap2.xml`.
@@ -17,19 +17,20 @@ const INDEX_STEM: &str = "sitemap_index";
 
 const XML: &str = "application/xml; charset=utf-8";
 
-/// A minute in shared caches, which then revalidate behind the reader's back; a day's grace while the origin is down.
+/// A minute in shared caches, which then revalidate in the background. If the origin fails, caches may serve old copies for a
+/// day.
 const SHARED_CACHE: &str =
     "public, max-age=60, s-maxage=60, stale-while-revalidate=60, stale-if-error=86400";
 
-/// The longest that a cache may serve a published file, in seconds: the sum of the shared times of the Cache-Control.
+/// The longest time in seconds for which a cache may serve a published file: the sum of the shared times of the Cache-Control.
 pub const MAX_CACHED_SECONDS: i64 = 60 + 60 + 86_400;
 
 /// A kind of published file.
 #[derive(Debug)]
 pub struct PublishedFile {
-    /// The file's name. Of a kind with several files, the pattern of their names.
+    /// The file's name. For a kind with several files, the pattern of their names.
     pub name: &'static str,
-    /// Whether a site has several files of the kind, each with a number.
+    /// Whether a site has several files of this kind, each with a number.
     pub is_numbered: bool,
     /// The key of a site's file. The number is used only if a site has several files of the kind. For shards, the key of an example.
     pub key: fn(String, u32) -> ObjectKey,
@@ -39,7 +40,7 @@ pub struct PublishedFile {
     pub storage: Storage,
     /// The Cache-Control.
     pub cache_control: &'static str,
-    /// What it is made from. `engine::regenerate` writes it when this changes, and the audit compares it with this.
+    /// The source of its content. `engine::regenerate` writes the file when the source changes, and the audit compares the two.
     pub made_from: Source,
     /// The forms in which it is served. A file without any is not served.
     pub forms: &'static [Form],
@@ -52,24 +53,24 @@ pub struct PublishedFile {
 pub enum Storage {
     /// As a gzip member of segments, whose directory has the stamp.
     Member,
-    /// As it is. The document has its stamp in it.
+    /// As plain text. The document contains its stamp.
     Text,
-    /// As it is, with the stamp behind it, between these two. Readers of the bucket get the document alone.
+    /// As plain text, with the stamp behind it between these two texts. Readers of the bucket get only the document.
     Sealed(&'static str, &'static str),
 }
 
-/// What a file is made from.
+/// The source of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The rows of a shard. Its stamps are the sums of their versions.
+    /// The rows of a shard. Its stamps are the sums of the rows' versions.
     Entries,
     /// The summaries of a site's shards, and the site's row. The stamp is the sum of their versions.
     Summaries,
     /// The site's row alone. The stamp is its version.
     Settings,
-    /// The rows of the feed, which are deleted. So the stamp is a token, which says nothing.
+    /// The rows of the feed, which are deleted later. So the stamp is a random token.
     Changes,
-    /// The rows of the newest pages, which are deleted too. Only a site whose settings ask for the file has one.
+    /// The rows of the newest pages, which are deleted too. A site has the file only if its settings ask for it.
     Newest,
 }
 
@@ -80,16 +81,17 @@ pub enum Closing {
     Never,
     /// It is no longer served.
     AtOnce,
-    /// It is served empty for as long as a cached index may name it. The same holds if it has become empty by itself.
+    /// It is served empty for as long as a cached index may name it. The same applies to a file that became empty because its
+    /// pages are gone.
     AfterGrace,
 }
 
 /// A form in which a file is served, under a path of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As it is stored.
+    /// As stored.
     Stored,
-    /// As it is stored. It is compressed on the way to a client that accepts gzip.
+    /// As stored, but compressed for a client that accepts gzip.
     Compressed,
     /// The XML document.
     Xml,
@@ -97,11 +99,11 @@ pub enum Form {
     Gz,
     /// One URL a line.
     Text,
-    /// The same as a gzip file.
+    /// The text form as a gzip file.
     TextGz,
 }
 
-/// The table.
+/// The table of all kinds.
 pub static FILES: [&PublishedFile; 6] = [&SHARD, &INDEX, &ROBOTS, &SITE_FILE, &FEED, &LLMS];
 
 static SHARD: PublishedFile = PublishedFile {
@@ -127,7 +129,7 @@ static INDEX: PublishedFile = PublishedFile {
     storage: Storage::Member,
     cache_control: SHARED_CACHE,
     made_from: Source::Summaries,
-    // Its text form would be a list of sitemaps, which a reader of text sitemaps takes for pages.
+    // Its text form would list sitemaps, and readers of text sitemaps would take them for pages.
     forms: &[Form::Xml, Form::Gz],
     closing: Closing::AfterGrace,
 };
@@ -173,7 +175,7 @@ static LLMS: PublishedFile = PublishedFile {
     name: "llms.txt",
     is_numbered: false,
     key: |site, _| ObjectKey::Llms { site },
-    // It is Markdown. Its name says text, as which every reader and browser shows it.
+    // The content is Markdown. Its name ends in `.txt`, so every reader and browser shows it as text.
     content_type: "text/plain; charset=utf-8",
     storage: Storage::Sealed("<!-- ", " -->\n"),
     cache_control: SHARED_CACHE,
@@ -216,7 +218,7 @@ pub enum ObjectKey {
         /// The site's host.
         site: String,
     },
-    /// `published/<site>/site.json`: what `http` must know of a site.
+    /// `published/<site>/site.json`: the site's data for `http`.
     SiteFile {
         /// The site's host.
         site: String,
@@ -231,7 +233,7 @@ impl ObjectKey {
         Self::Index { site, n }
     }
 
-    /// Returns what is true of all files of this kind.
+    /// Returns the properties of all files of this kind.
     #[must_use]
     pub fn file(&self) -> &'static PublishedFile {
         match self {
@@ -271,8 +273,8 @@ impl ObjectKey {
         }
     }
 
-    /// Returns the key of a site's shard or index with this stem. It takes several spellings of a number, such as `02`;
-    /// [`ObjectKey::stem`] returns the right one.
+    /// Returns the key of a site's shard or index with this stem. It accepts several spellings of a number, such as `02`.
+    /// [`ObjectKey::stem`] returns the correct one.
     #[must_use]
     pub fn from_stem(site: &str, stem: &str) -> Option<Self> {
         let site = site.to_owned();
@@ -283,7 +285,7 @@ impl ObjectKey {
         if let Some(n) = stem.strip_prefix(INDEX_STEM).and_then(number) {
             return Some(Self::Index { site, n });
         }
-        // From the right: a series may itself be called `x-sitemap`.
+        // From the right, because the name of a series may itself end in `-sitemap`.
         let (series, n) = stem.rsplit_once(SHARD_INFIX)?;
         let (series, n) = (series.to_owned(), number(n)?);
         Some(Self::Shard { site, series, n })
@@ -304,7 +306,7 @@ impl ObjectKey {
         format!("{PUBLISHED_PREFIX}{}/{}", self.site(), self.file_name())
     }
 
-    /// Reads a key that [`ObjectKey::path`] wrote. Returns `None` if the path is not one of ours.
+    /// Parses a key that [`ObjectKey::path`] wrote. Returns `None` for any other path.
     #[must_use]
     pub fn from_path(path: &str) -> Option<Self> {
         let (site, file) = path.strip_prefix(PUBLISHED_PREFIX)?.split_once('/')?;
@@ -322,8 +324,8 @@ impl ObjectKey {
         self.file().content_type
     }
 
-    /// Returns the text that is stored behind the document so that objects with different stamps differ. It has the form of the format's
-    /// own comments. It is empty where the document holds its stamp.
+    /// Returns the text that is stored behind the document so that objects with different stamps differ. It has the form of a
+    /// comment of the format. It is empty if the document contains its stamp.
     #[must_use]
     pub fn seal(&self, stamp: &str) -> String {
         match self.file().storage {
@@ -356,7 +358,7 @@ impl ObjectKey {
 }
 
 impl PublishedFile {
-    /// Returns the key of the file with this name, of the kinds of which a site has one file.
+    /// Returns the key of the file with this name, for kinds of which a site has only one file.
     #[must_use]
     pub fn named(site: &str, name: &str) -> Option<ObjectKey> {
         let mut files = FILES.iter();
@@ -364,7 +366,7 @@ impl PublishedFile {
         Some((file.key)(site.to_owned(), 1))
     }
 
-    /// Returns keys of this kind: all that a site has, or two examples.
+    /// Returns keys of this kind: all keys that a site has, or two examples.
     #[must_use]
     pub fn examples(&self, site: &str) -> Vec<ObjectKey> {
         let numbers: &[u32] = if self.is_numbered { &[1, 12] } else { &[1] };
@@ -402,7 +404,7 @@ mod tests {
     #[test]
     fn every_key_is_read_back_from_its_path() {
         let keys = FILES.iter().flat_map(|file| file.examples(SITE));
-        // A series may be called as others are.
+        // A series may have the name of another file.
         let series = ["sitemap_index", "sitemap_index2", "x-sitemap", "feed.atom"];
         let shards = series.map(|series| ObjectKey::Shard {
             site: SITE.to_owned(),

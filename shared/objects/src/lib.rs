@@ -1,12 +1,12 @@
-//! The bucket: which objects are published, under which keys, and with what headers.
+//! The bucket: the published objects, their keys and their headers.
 //!
-//! - Every object is written by [`Objects::put`] under a precondition, in one step; none is ever deleted.
-//! - S3's ETag follows the bytes alone, so objects with different stamps have different bytes: `If-Match` can tell an
-//!   object from a later one with the same document. Where the document has no room for the stamp, it is stored behind the
-//!   document, and readers of the bucket get the document without it.
+//! - Every object is written by [`Objects::put`] under a precondition, in one step. No object is ever deleted.
+//! - S3's ETag depends only on the bytes, so objects with different stamps have different bytes. So `If-Match` can distinguish an
+//!   object from a later one with the same document. If the document cannot contain the stamp, the stamp is stored behind it, and
+//!   readers of the bucket get the document without it.
 //! - S3's ETag and Last-Modified change whenever a stamp does. So the object's metadata has the document's own digest, length and
-//!   time of change, and `http` answers with these.
-//! - There are two implementations: S3's, in `aws`, and [`MemoryObjects`]. [`conformance`] holds both to the same behaviour.
+//!   time of change, and `http` uses these in its answers.
+//! - There are two implementations: S3's, in `aws`, and [`MemoryObjects`]. [`conformance`] tests that both behave the same.
 
 pub mod conformance;
 mod files;
@@ -25,6 +25,6 @@ pub use port::{
 };
 pub use site_file::{Closings, Closure, MAX_CLOSINGS, SiteFile};
 
-/// The largest body that an object may have, in bytes. The largest sitemap that sitemaps.org allows has 52,428,800, and no
-/// deflated one is larger by more than a few for each segment.
+/// The largest body of an object, in bytes. The largest sitemap that sitemaps.org allows has 52,428,800, and a deflated one is
+/// larger by at most a few bytes for each segment.
 pub const MAX_OBJECT_BYTES: u64 = 60_000_000;

@@ -10,7 +10,7 @@ use futures::stream;
 use crate::files::ObjectKey;
 use crate::port::{BodyStream, Document, ObjectMeta, Objects, Precondition, Put, Reply};
 
-/// A bucket in memory. Cloning shares it. Every call is done at once; a wrapper may add delays and failures.
+/// A bucket in memory. Clones share it. Every call completes at once. A wrapper may add delays and failures.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryObjects(Arc<Mutex<BTreeMap<ObjectKey, Stored>>>);
 
@@ -25,12 +25,12 @@ impl MemoryObjects {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Deletes an object, as no function does: it is lost. False if there was none.
+    /// Deletes an object, to simulate a loss. No function deletes one. Returns `false` if it did not exist.
     pub fn lose(&self, key: &ObjectKey) -> bool {
         self.lock().remove(key).is_some()
     }
 
-    /// Replaces an object by one of another origin, as no function does: with metadata that say this, or without any.
+    /// Replaces an object by one of another origin, to simulate damage. Its metadata are these, or missing.
     pub fn damage(&self, key: &ObjectKey, body: Bytes, document: Option<Document>) {
         let meta = ObjectMeta {
             etag: etag(&body, ""),
@@ -76,7 +76,7 @@ impl MemoryObjects {
     }
 }
 
-/// Returns the ETag, which depends on the stored bytes alone.
+/// Returns the ETag, which depends only on the stored bytes.
 fn etag(body: &[u8], seal: &str) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(body);

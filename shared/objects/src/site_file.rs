@@ -1,14 +1,14 @@
-//! The site file: what `http` must know of a site, published beside its sitemaps.
+//! The site file: the data of a site that `http` needs, published together with its sitemaps.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sitemap::site::SiteSettings;
 
-/// The most series whose times [`Closings`] keeps apart.
+/// The most series for which [`Closings`] keeps a time.
 ///
-/// They are in the site's row beside its settings, which leave little of DynamoDB's 400 KB an item. 64 names of at most 70
-/// bytes, each with its time, are less than 7 KB.
+/// They are in the site's row together with its settings, which leave little of an item's 400 KB (DynamoDB). 64 names of at most
+/// 70 bytes, each with its time, are less than 7 KB.
 pub const MAX_CLOSINGS: usize = 64;
 
 /// The JSON of [`ObjectKey::SiteFile`](crate::ObjectKey::SiteFile).
@@ -18,51 +18,52 @@ pub struct SiteFile {
     pub site: String,
     /// Scheme and host of its public address, without a trailing slash: `https://www.example.com`.
     pub origin: String,
-    /// The epoch and the version of the settings that it was made from: in the bytes, so that no two have one S3 ETag.
+    /// The epoch and the version of the settings from which it was made. It is part of the bytes, so that two versions never have
+    /// the same S3 ETag.
     pub stamp: String,
-    /// Whether it is public. Of a site that is not, no shard is served.
+    /// Whether the site is public. If not, no shard of it is served.
     pub public: bool,
-    /// The series of types that are not public: none of their shards is served.
+    /// The series of types that are not public. None of their shards is served.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
-    /// When settings closed and reopened what they did.
+    /// The times at which settings closed or reopened the site and its series.
     #[serde(default)]
     pub closings: Closings,
-    /// The IndexNow key, whose file is served.
+    /// The IndexNow key, whose file is served. `None` if the site has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexnow_key: Option<String>,
-    /// Whether it has an llms.txt.
+    /// Whether the site has an llms.txt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub llms: bool,
-    /// Seconds for which a shard that was emptied or closed is still served, empty: longer than any cached index lives.
+    /// Seconds for which an emptied or closed shard is still served as an empty document: longer than any cached index lives.
     pub emptied_grace_seconds: i64,
 }
 
-/// When settings last closed or reopened a site and its series, in Unix seconds. Whether they are closed is up to the
-/// settings.
+/// The times at which settings last closed or reopened a site and its series, in Unix seconds. Only the settings say whether they
+/// are closed.
 ///
-/// - Times only rise: of two changes in one second the later one gets the next second. So they are fit for a
-///   Last-Modified, which has no parts of a second.
-/// - The number of times is bounded: the oldest are merged into one.
+/// - Times only rise. Of two changes in one second, the later one gets the next second. So they can be used for Last-Modified,
+///   which has no fractions of a second.
+/// - The number of times is limited: the oldest are merged into one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closings {
-    /// The site as a whole. Nothing if that is not known.
+    /// The time of the whole site. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     site: Option<i64>,
-    /// Series without a time of their own: the latest time that may be theirs.
+    /// The latest time that may apply to series without a time of their own. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     others: Option<i64>,
-    /// Series by name.
+    /// The times of series, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     series: BTreeMap<String, i64>,
 }
 
-/// Whether settings close something, and since when that is so.
+/// Whether settings close a site or a series, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closure {
-    /// Open since this time, if it was ever closed.
+    /// Open since this time. `None` if it was never closed.
     Open(Option<i64>),
-    /// Closed since this time. Without a time it was closed before times were kept.
+    /// Closed since this time. `None` if it was closed before times were kept.
     Closed(Option<i64>),
 }
 
@@ -77,15 +78,15 @@ impl SiteFile {
             (true, false) => Closure::Open(site.max(its)),
             (true, true) => Closure::Closed(its),
             (false, false) => Closure::Closed(site),
-            // Since the earlier of the two. A time that is not known is earlier than any that is.
+            // Since the earlier of the two. An unknown time counts as earlier than any known one.
             (false, true) => Closure::Closed(site.min(its)),
         }
     }
 }
 
 impl Closings {
-    /// Returns the times of a row that is made now. If the row replaces one that was lost, all it closes may have been open until now, and
-    /// what it opens may have been closed.
+    /// Returns the times of a new row. If the row replaces a lost one, everything that it closes may have been open until now,
+    /// and the reverse.
     #[must_use]
     pub fn made(now: i64) -> Self {
         Self {
@@ -107,7 +108,7 @@ impl Closings {
         for name in was_hidden.iter().filter(|name| !is_hidden.contains(name)) {
             closings.series.insert(name.clone(), at);
         }
-        // A series of a site that is private is closed already, for as long as the site is.
+        // A series of a private site is closed already, since the site is.
         let closed_at = if before.public { Some(at) } else { self.site };
         for name in is_hidden.iter().filter(|name| !was_hidden.contains(name)) {
             match closed_at {
@@ -158,8 +159,8 @@ mod tests {
         json!({"types": types.collect::<Map<_, _>>()})
     }
 
-    /// Checks the closures of a series and of the site after these settings, each with its time. The settings were written over a row that
-    /// was made at 100.
+    /// Checks the closures of a series and of the site after these settings, each with its time. The settings are applied to a
+    /// row that was made at 100.
     #[track_caller]
     fn check(changes: &[(i64, Value)], series: Closure, site: Closure) {
         let (mut before, mut closings) = (settings(&json!({})), Closings::made(100));
@@ -219,7 +220,7 @@ mod tests {
             open(300),
             open(300),
         );
-        // Closed for two reasons, it is closed since the first.
+        // Something that is closed for two reasons is closed since the first one.
         check(
             &[(200, hidden.clone()), (300, both.clone())],
             closed(200),
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(of(&hidden, none.clone()), Closure::Closed(None));
         let opened = none.changed(&hidden, &shown, 300);
         assert_eq!(of(&shown, opened), open(300));
-        // Two reasons, one of them as old as can be.
+        // Two reasons, one of them of unknown age.
         let private = settings(&json!({"public": false}));
         let (known, both) = (none.changed(&shown, &private, 300), {
             let mut item = hides(&["post"]);

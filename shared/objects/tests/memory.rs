@@ -1,4 +1,4 @@
-//! The bucket in memory does what every bucket does.
+//! The bucket in memory passes the conformance suite.
 
 use objects::{MemoryObjects, conformance};
 
