@@ -1,21 +1,21 @@
-//! What is written, and under which conditions: as data.
+//! Writes and their conditions, as data.
 
 use crate::item::{Item, Name, Value};
 
-/// What must hold of an item for a write to happen. An item that does not exist lacks every attribute.
+/// The condition of a write, which its item must meet. An item that does not exist lacks every attribute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// It has the attribute. With an attribute of the primary key: it exists.
+    /// It has the attribute. For an attribute of the primary key: it exists.
     Has(Name),
-    /// It lacks the attribute. With an attribute of the primary key: it does not exist.
+    /// It lacks the attribute. For an attribute of the primary key: it does not exist.
     Lacks(Name),
     /// The attribute has this value.
     Equals(Name, Value),
-    /// The attribute has a value of this type that is less.
+    /// The attribute has a lower value of the same type.
     Less(Name, Value),
-    /// Both hold.
+    /// Both conditions hold.
     And(Box<Condition>, Box<Condition>),
-    /// One of them holds.
+    /// At least one of the conditions holds.
     Or(Box<Condition>, Box<Condition>),
 }
 
@@ -57,20 +57,20 @@ impl Condition {
     }
 }
 
-/// What becomes of an item's attributes. Each attribute is named once; those of the primary key are not. An item that does
-/// not exist is made.
+/// Changes of an item's attributes. Each attribute may be named once, and those of the primary key not at all. An item that does
+/// not exist is created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Update {
     /// Attributes that get a value.
     pub set: Vec<(Name, Value)>,
     /// Attributes that get a value if they have none.
     pub set_missing: Vec<(Name, Value)>,
-    /// Attributes that go.
+    /// Attributes that are removed.
     pub remove: Vec<Name>,
     /// Numbers that are added to attributes, which are 0 if they have no value.
     pub add: Vec<(Name, Value)>,
-    /// Whether the request is sent once at most. A client tries most calls again that had no answer, and what it gave up may
-    /// still arrive, when others have written. Means nothing in a transaction, which has a token of its own.
+    /// Whether the request is sent at most once. A client retries most calls that had no answer, and an abandoned try may arrive
+    /// after others have written. Has no effect in a transaction, which has a token of its own.
     pub once: bool,
 }
 
@@ -118,7 +118,7 @@ impl Update {
         self
     }
 
-    /// Sends the request once at most. If the request fails, it may arrive later all the same.
+    /// Sends the request at most once. If the request fails, it may still arrive later.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.once = true;
@@ -126,50 +126,50 @@ impl Update {
     }
 }
 
-/// One part of a transaction. A transaction names no item twice.
+/// An action of a transaction. A transaction may name each item once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Writes an item in place of the one with its key.
+    /// Writes an item, and replaces an existing one.
     Put {
         /// The item.
         item: Item,
-        /// What must hold of the one that is there.
+        /// The condition, which the existing item must meet.
         condition: Option<Condition>,
     },
-    /// Changes attributes.
+    /// Changes attributes of an item.
     Update {
         /// The primary key.
         key: Item,
-        /// What becomes of them.
+        /// The changes.
         update: Update,
-        /// What must hold before.
+        /// The condition, which the existing item must meet.
         condition: Option<Condition>,
     },
-    /// Deletes an item, if there is one.
+    /// Deletes an item, if it exists.
     Delete {
         /// The primary key.
         key: Item,
-        /// What must hold before.
+        /// The condition, which the existing item must meet.
         condition: Option<Condition>,
     },
     /// Writes nothing.
     Check {
         /// The primary key.
         key: Item,
-        /// What must hold.
+        /// The condition, which the existing item must meet.
         condition: Condition,
     },
 }
 
 impl Action {
-    /// Writes an item, whatever is there.
+    /// Writes an item unconditionally.
     #[must_use]
     pub fn put(item: Item) -> Self {
         let condition = None;
         Self::Put { item, condition }
     }
 
-    /// Changes attributes, whatever they are.
+    /// Changes attributes unconditionally.
     #[must_use]
     pub fn update(key: impl Into<Item>, update: Update) -> Self {
         let (key, condition) = (key.into(), None);
@@ -180,7 +180,7 @@ impl Action {
         }
     }
 
-    /// Deletes an item, whatever it is.
+    /// Deletes an item unconditionally.
     #[must_use]
     pub fn delete(key: impl Into<Item>) -> Self {
         let (key, condition) = (key.into(), None);
@@ -194,7 +194,7 @@ impl Action {
         Self::Check { key, condition }
     }
 
-    /// Returns the same action under another condition.
+    /// Returns the same action with another condition.
     #[must_use]
     pub fn when(mut self, wanted: Condition) -> Self {
         match &mut self {

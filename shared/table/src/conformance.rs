@@ -1,6 +1,7 @@
-//! What every implementation of [`Table`] does: the behaviour that the engine builds on, case by case.
+//! The behaviour that the engine requires of every implementation of [`Table`], case by case.
 //!
-//! Each case gets a new table and panics with what it found. Where implementations disagree, DynamoDB's documentation decides.
+//! Each case gets a new table, and panics if the implementation behaves differently. If implementations disagree, DynamoDB's
+//! documentation decides.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, resume_unwind};
@@ -12,13 +13,13 @@ use crate::{
     Query, Reason, Scan, Schema, Table, TableError, Update, Value,
 };
 
-/// Returns the primary key of the tables that the cases get: two texts.
+/// Returns the primary key of the cases' tables: two texts.
 #[must_use]
 pub fn schema() -> Schema {
     Schema::of_texts(&["pk", "sk"])
 }
 
-/// Runs every case on a new and empty table, in turn, and says which one it runs.
+/// Runs every case on a new and empty table, one after the other, and prints its name.
 ///
 /// # Panics
 ///
@@ -27,7 +28,7 @@ pub async fn run<T: Table>(new_table: impl AsyncFn() -> T) {
     run_but(&[], new_table).await;
 }
 
-/// Runs the cases as [`run`] does, for an implementation that is known to behave differently in some of them, `otherwise`.
+/// Runs the cases as [`run`] does, for an implementation that is known to behave differently in the cases `otherwise`.
 ///
 /// # Panics
 ///
@@ -148,7 +149,7 @@ async fn numbers_have_one_text(table: &dyn Table) {
         .put(key("p", "s").with("n", u64::MAX), Some(equal))
         .await
         .expect("equal numbers");
-    // By their size, and not by their digits.
+    // By their value, not by their digits.
     let less = |number: &str| Some(Condition::less("n", Value::number(number)));
     assert_failed(table.put(key("p", "s"), less("9")).await);
     table
@@ -416,7 +417,7 @@ async fn a_query_goes_on_behind_its_last_item(table: &dyn Table) {
         }
         assert_eq!(found, expected);
     }
-    // Behind an item that has gone, and in a part of the partition.
+    // After a deleted item, and with a prefix of the sort key.
     table.delete(key("p", "3"), None).await.expect("a delete");
     let after = Some(key("p", "3"));
     let page = table
@@ -447,7 +448,7 @@ async fn a_page_has_a_largest_size(table: &dyn Table) {
             })
             .await
             .expect("a query");
-        // The page ends with the item that passes the limit, or before it.
+        // The page ends with the item that exceeds the limit, or before it.
         assert!(page.items.len() <= 5, "{} items", page.items.len());
         found.extend(sort_keys(&page).into_iter().map(str::to_owned));
         pages += 1;

@@ -1,10 +1,10 @@
-//! What a caller of a table may act on.
+//! Errors of a table that a caller may act on.
 
-/// Why a call of a table has no result.
+/// Why a call of a table failed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The condition of a write did not hold. Nothing was written.
+    /// The condition of a write failed. Nothing was written.
     #[error("{operation}: the condition does not hold")]
     ConditionFailed {
         /// The API call, for example `PutItem`.
@@ -13,10 +13,10 @@ pub enum TableError {
     /// A transaction was cancelled. Nothing was written.
     #[error("TransactWriteItems: cancelled: {reasons:?}")]
     Cancelled {
-        /// What became of each action, in their order.
+        /// The outcome of each action, in their order.
         reasons: Vec<Reason>,
     },
-    /// There were too many requests, also after an implementation's own retries.
+    /// There were too many requests, even after an implementation's own retries.
     #[error("{operation} was throttled: {message}")]
     Throttled {
         /// The API call.
@@ -24,7 +24,7 @@ pub enum TableError {
         /// The service's message.
         message: String,
     },
-    /// There was no answer, or one of a service that is out of order. The write may have happened.
+    /// There was no answer, or the service failed. The write may have succeeded.
     #[error("{operation} failed: {message}")]
     Unavailable {
         /// The API call.
@@ -42,23 +42,23 @@ pub enum TableError {
     },
 }
 
-/// What became of one action of a cancelled transaction.
+/// The outcome of one action of a cancelled transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// It was not the reason.
+    /// It was not the cause.
     Innocent,
-    /// Its condition did not hold.
+    /// Its condition failed.
     ConditionFailed,
-    /// Another write of its item was under way.
+    /// It conflicts with another write of its item.
     Conflict,
     /// There were too many requests.
     Throttled,
-    /// The service will never accept it.
+    /// The service will never accept it. Contains the service's reason.
     Refused(String),
 }
 
 impl TableError {
-    /// Returns whether a write did not happen because its condition did not hold.
+    /// Returns whether a write failed because of its condition.
     #[must_use]
     pub fn is_condition_failed(&self) -> bool {
         matches!(self, Self::ConditionFailed { .. })

@@ -1,9 +1,9 @@
-//! Items: attributes by name.
+//! Items, which are attributes by name.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name of an attribute. Those that the engine writes are static.
+/// The name of an attribute. Names that the engine uses are static.
 pub type Name = Cow<'static, str>;
 
 /// The value of an attribute.
@@ -11,7 +11,7 @@ pub type Name = Cow<'static, str>;
 pub enum Value {
     /// `S`.
     Text(String),
-    /// `N`, as its decimal digits: DynamoDB keeps 38 of them.
+    /// `N`, as its decimal digits. DynamoDB keeps 38 of them.
     Number(String),
     /// `B`.
     Bytes(Vec<u8>),
@@ -69,7 +69,7 @@ impl Value {
     }
 }
 
-/// Returns a number's size: one byte for two digits, and one more.
+/// Returns a number's size: a byte for each two digits, and one more.
 fn number_bytes(number: &str) -> usize {
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     digits.div_ceil(2) + 1
@@ -203,7 +203,7 @@ impl FromIterator<(Name, Value)> for Item {
     fn from_iter<T: IntoIterator<Item = (Name, Value)>>(attributes: T) -> Self {
         let mut item = Self::new();
         item.extend(attributes);
-        // What is collected is mostly kept, and a million times.
+        // Most collected items are kept, often a million of them.
         item.0.shrink_to_fit();
         item
     }

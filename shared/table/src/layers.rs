@@ -1,4 +1,4 @@
-//! Entries in order, of which several maps share the most: each has a layer of its own over what they share, for what it changes.
+//! Ordered maps that share most of their entries. Each map has a layer of its own with its changes over the shared layer.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::iter::from_fn;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// Entries; `None` where one of the layer below is gone.
+/// The entries of a layer. `None` marks an entry of the layer below as removed.
 type Layer<K, V> = BTreeMap<K, Option<V>>;
 
-/// What maps share. Cloning shares it.
+/// The shared layer. Clones share it.
 pub(crate) type Below<K, V> = Arc<Layer<K, V>>;
 
 /// A map in two layers.
@@ -26,13 +26,13 @@ impl<K, V> Default for Layers<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> Layers<K, V> {
-    /// Returns a map over entries that others share.
+    /// Returns a map over shared entries.
     pub(crate) fn over(below: Below<K, V>) -> Self {
         let own = BTreeMap::new();
         Self { below, own }
     }
 
-    /// Shares what it has from now on.
+    /// Shares the present entries from now on, and returns them.
     pub(crate) fn share(&mut self) -> Below<K, V> {
         if self.below.is_empty() {
             self.below = Arc::new(std::mem::take(&mut self.own));
@@ -65,7 +65,7 @@ impl<K: Ord + Clone, V: Clone> Layers<K, V> {
         *self = Self::default();
     }
 
-    /// Returns the entries of a range in order, or in the reverse order.
+    /// Returns the entries of a range in order, or in reverse order.
     pub(crate) fn range(
         &self,
         range: impl RangeBounds<K> + Clone,
@@ -147,7 +147,7 @@ mod tests {
         let inside: Vec<u32> = other.range(1..4, true).map(|(key, _)| *key).collect();
         assert_eq!(inside, [3, 1]);
         check(&one, &all);
-        // What is shared once more has no layer for what is gone.
+        // Sharing again keeps no marks of removed entries.
         let below = other.share();
         assert_eq!(below.len(), 4);
         check(&Layers::over(below), &changed);

@@ -1,9 +1,9 @@
-//! A table of items behind one port, [`Table`]: what the engine needs of DynamoDB, and no more.
+//! A table of items behind one port, [`Table`], with only those features of DynamoDB that the engine needs.
 //!
-//! - Items, conditions, updates and transactions are plain data, so the implementation in memory can decide them as DynamoDB does.
-//! - There are two implementations: DynamoDB's, in `aws`, and [`MemoryTable`]. [`conformance`] holds both to the same
-//!   behaviour.
-//! - Every limit that a caller can meet is DynamoDB's own, and an implementation refuses what DynamoDB refuses.
+//! - Items, conditions, updates and transactions are plain data, so the implementation in memory can evaluate them as DynamoDB
+//!   does.
+//! - There are two implementations: DynamoDB's, in `aws`, and [`MemoryTable`]. [`conformance`] tests that both behave the same.
+//! - Every limit is DynamoDB's own, and an implementation refuses every request that DynamoDB refuses.
 
 mod action;
 pub mod conformance;
@@ -21,11 +21,11 @@ pub use port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
 
 /// The largest item, in bytes of its names and values (DynamoDB).
 pub const MAX_ITEM_BYTES: usize = 400 * 1_024;
-/// Keys of one batch (DynamoDB's `BatchGetItem`).
+/// The most keys of a batch (DynamoDB's `BatchGetItem`).
 pub const MAX_BATCH_KEYS: usize = 100;
-/// Actions of one transaction (DynamoDB).
+/// The most actions of a transaction (DynamoDB).
 pub const MAX_ACTIONS: usize = 100;
-/// Bytes of the items of one transaction (DynamoDB).
+/// The most bytes of a transaction's items (DynamoDB).
 pub const MAX_TRANSACTION_BYTES: usize = 4 * 1_024 * 1_024;
-/// Bytes of the items that a query or a scan reads for one page (DynamoDB).
+/// The most bytes of items that a query or a scan reads for one page (DynamoDB).
 pub const MAX_PAGE_BYTES: usize = 1_024 * 1_024;

@@ -1,8 +1,8 @@
 //! A table in memory that answers as DynamoDB does.
 //!
-//! - Every call is done at once, as a whole. A wrapper may add delays, failures and throttling.
+//! - Every call completes at once, as a whole. A wrapper may add delays, failures and throttling.
 //! - It reports what each write changed ([`Change`]), from which a stream is made.
-//! - It adds integers alone, and in a query's page limit and a scan's it counts items as DynamoDB does.
+//! - It can only add integers. For the page limits of queries and scans it counts items as DynamoDB does.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,25 +19,25 @@ use crate::layers::{Below, Layers};
 use crate::port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
 use crate::{MAX_ACTIONS, MAX_BATCH_KEYS, MAX_ITEM_BYTES, MAX_PAGE_BYTES, MAX_TRANSACTION_BYTES};
 
-/// Bytes of a partition key and of a sort key (DynamoDB).
+/// The most bytes of a partition key and of a sort key (DynamoDB).
 const MAX_KEY_BYTES: [usize; 2] = [2_048, 1_024];
-/// Bytes of the items of one batch (DynamoDB).
+/// The most bytes of a batch's items (DynamoDB).
 const MAX_BATCH_BYTES: usize = 16 * 1_024 * 1_024;
 
-/// What a write has changed. A write that leaves an item as it was changes nothing, and is in no stream.
+/// The change of a write. A write that leaves an item as it was changes nothing, and is in no stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
     /// The item's primary key.
     pub key: &'a Item,
-    /// The item before; `None` if there was none.
+    /// The item before. `None` if it did not exist.
     pub old: Option<&'a Item>,
-    /// The item now; `None` if it is gone.
+    /// The item now. `None` if it was deleted.
     pub new: Option<&'a Item>,
 }
 
 type Watch = Arc<dyn Fn(Change<'_>) + Send + Sync>;
 
-/// A table in memory. Cloning shares it.
+/// A table in memory. Clones share it.
 #[derive(Clone)]
 pub struct MemoryTable {
     schema: Schema,
@@ -45,7 +45,7 @@ pub struct MemoryTable {
     watch: Option<Watch>,
 }
 
-/// The part of a primary key that orders items: numbers by their size.
+/// A part of a primary key. Numbers are ordered by their value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum KeyPart {
     Number(Number),
@@ -53,22 +53,22 @@ enum KeyPart {
     Bytes(Vec<u8>),
 }
 
-/// The second part of a primary key, and the ends of its partition.
+/// The second part of a primary key, with values for the ends of a partition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sort {
-    /// Before all others, and in a table without a sort key the only one.
+    /// Sorts before all others. In a table without a sort key it is the only one.
     First,
     Key(KeyPart),
-    /// Behind all others, and no item's.
+    /// Sorts after all others. No item has it.
     End,
 }
 
-/// Where an item is. Partitions are in the order of a hash, as in DynamoDB. One map has all of them: a map for each would take most of
-/// the memory of a partition with a single item.
+/// The place of an item. Partitions are in the order of a hash, as in DynamoDB. All partitions share one map, because a map for
+/// each would take most of the memory of a partition with a single item.
 type Place = (u64, KeyPart, Sort);
 type Items = Layers<Place, Item>;
 
-/// All items of a table at one time. Further tables may begin with them: they share what they do not change.
+/// All items of a table at one time. Other tables may begin with them, and share those that they do not change.
 #[derive(Clone)]
 pub struct Shared(Below<Place, Item>);
 
@@ -98,7 +98,7 @@ impl MemoryTable {
         }
     }
 
-    /// Returns an empty table that reports each change while it is made, in order.
+    /// Returns an empty table that reports each change at the time of the write, in order.
     #[must_use]
     pub fn watched(schema: Schema, watch: impl Fn(Change<'_>) + Send + Sync + 'static) -> Self {
         let watch: Option<Watch> = Some(Arc::new(watch));
@@ -125,7 +125,7 @@ impl MemoryTable {
         self.schema.names().next().unwrap_or_default()
     }
 
-    /// Returns all items that exist now, for further tables.
+    /// Returns all present items, for other tables.
     #[must_use]
     pub fn share(&self) -> Shared {
         Shared(self.lock().share())
@@ -136,7 +136,7 @@ impl MemoryTable {
         *self.lock() = Layers::over(Arc::clone(&items.0));
     }
 
-    /// Drops all items and reports no change, as if the table were a new one.
+    /// Drops all items and reports no change, as if the table were new.
     pub fn clear(&self) {
         self.lock().clear();
     }
@@ -201,7 +201,7 @@ impl MemoryTable {
         }
     }
 
-    /// Returns the result of an action: the place and the item that will be there. Returns `None` if the action is a check.
+    /// Returns the result of an action: the place and the new item. Returns `None` if the action is a check.
     fn prepare(
         &self,
         items: &Items,
@@ -245,7 +245,7 @@ impl MemoryTable {
         Ok(Some((place, new)))
     }
 
-    /// Writes one item, and returns the item as it is then.
+    /// Writes one item, and returns the new item.
     fn write(&self, operation: &'static str, action: &Action) -> Result<Option<Item>, TableError> {
         let mut items = self.lock();
         match self.prepare(&items, action) {
@@ -339,8 +339,8 @@ impl MemoryTable {
         Ok(self.page(rest, scan.limit, scan.attributes.as_deref()))
     }
 
-    /// Returns the next page of these items. Like DynamoDB, it does not look behind the last item. A page that ends at its limit names a
-    /// next page, which may be empty.
+    /// Returns the next page of these items. Like DynamoDB, it does not look beyond the last item. If a page ends at its limit,
+    /// it has a cursor for a next page, which may be empty.
     fn page(
         &self,
         items: &mut dyn Iterator<Item = &Item>,
@@ -455,7 +455,7 @@ fn refusing(operation: &'static str) -> impl Fn(String) -> TableError + Copy {
 }
 
 fn hash(partition: &KeyPart) -> u64 {
-    // Without a random state: the same in each process.
+    // Without a random state, so that the order is the same in each process.
     let mut hasher = DefaultHasher::new();
     match partition {
         KeyPart::Number(number) => number.text().hash(&mut hasher),
@@ -472,7 +472,7 @@ fn wanted(item: &Item, attributes: Option<&[Name]>) -> Item {
     }
 }
 
-/// Returns an item in the form in which it is kept: numbers have one text each, and sets are not empty.
+/// Returns an item in its stored form: each number has one spelling, and sets are not empty.
 fn normal(item: Item) -> Result<Item, String> {
     let attributes = item.into_iter();
     attributes

@@ -9,10 +9,10 @@ use crate::action::{Action, Condition, Update};
 use crate::error::TableError;
 use crate::item::{Item, Name, Value};
 
-/// The result of a call, later.
+/// The future result of a call.
 pub type Reply<'a, T> = BoxFuture<'a, Result<T, TableError>>;
 
-/// The primary key of a table: the partition key, and the sort key if there is one.
+/// The primary key of a table: the partition key, and optionally a sort key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema(Vec<KeyAttribute>);
 
@@ -45,28 +45,28 @@ impl Schema {
     }
 }
 
-/// Which sort keys of a partition are wanted.
+/// The wanted sort keys of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SortKey {
-    /// Every one.
+    /// All.
     #[default]
     Any,
-    /// Those that begin so.
+    /// Those with this prefix.
     BeginsWith(String),
 }
 
-/// A read of one partition, in the order of its sort keys. Strongly consistent.
+/// A strongly consistent read of one partition, in the order of its sort keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Query {
     /// The partition key.
     pub partition: Value,
-    /// Which of its items.
+    /// The wanted sort keys.
     pub sort: SortKey,
-    /// Whether the order is the reverse one.
+    /// Whether the order is reversed.
     pub reverse: bool,
-    /// Items of a page at most.
+    /// The most items of a page. `None` for no limit.
     pub limit: Option<u32>,
-    /// The primary key behind which it begins.
+    /// The primary key after which it begins. `None` for the beginning.
     pub after: Option<Item>,
 }
 
@@ -107,41 +107,41 @@ impl Query {
     }
 }
 
-/// A read of the whole table, in an order of its own.
+/// A read of the whole table, in the table's own order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scan {
-    /// The primary key behind which it begins.
+    /// The primary key after which it begins. `None` for the beginning.
     pub after: Option<Item>,
-    /// Items read for a page at most.
+    /// The most items that are read for a page. `None` for no limit.
     pub limit: Option<u32>,
-    /// The attributes that are wanted; `None` for all.
+    /// The wanted attributes. `None` for all.
     pub attributes: Option<Vec<Name>>,
     /// Whether it is strongly consistent.
     pub consistent: bool,
 }
 
-/// A page of a query or a scan. It may be empty and not the last.
+/// A page of a query or a scan. It may be empty even if it is not the last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Page {
     /// The items.
     pub items: Vec<Item>,
-    /// The primary key behind which the next page begins; `None` at the end.
+    /// The primary key after which the next page begins. `None` at the end.
     pub next: Option<Item>,
 }
 
 /// A table.
 ///
-/// - Reads are strongly consistent, unless a scan is asked not to be.
-/// - A write happens as a whole or not at all, and only if its condition holds at that moment.
-/// - Of an error other than [`TableError::ConditionFailed`], [`TableError::Cancelled`] and [`TableError::Refused`], nobody
-///   knows whether the write happened.
+/// - Reads are strongly consistent, except scans that do not ask for it.
+/// - A write is atomic, and happens only if its condition holds at that moment.
+/// - After an error other than [`TableError::ConditionFailed`], [`TableError::Cancelled`] and [`TableError::Refused`], it is not
+///   known whether the write happened.
 pub trait Table: fmt::Debug + Send + Sync {
     /// Returns the item with this primary key.
     fn get(&self, key: Item) -> Reply<'_, Option<Item>>;
 
-    /// Returns the items with these primary keys that exist, in no order. Each item has the attributes that are wanted, or all. The keys
-    /// differ from each other, and there are [`MAX_BATCH_KEYS`](crate::MAX_BATCH_KEYS) at most. The second list holds the keys that were
-    /// left for another call.
+    /// Returns the items with these primary keys that exist, in no order. Each item has the wanted attributes, or all. The keys
+    /// must differ, and there may be at most [`MAX_BATCH_KEYS`](crate::MAX_BATCH_KEYS). The second list contains the keys that
+    /// were left for another call.
     fn batch_get(
         &self,
         keys: Vec<Item>,
@@ -154,15 +154,15 @@ pub trait Table: fmt::Debug + Send + Sync {
     /// Returns a page of the table.
     fn scan(&self, scan: Scan) -> Reply<'_, Page>;
 
-    /// Writes an item in place of the one with its key.
+    /// Writes an item, and replaces an existing one.
     fn put(&self, item: Item, condition: Option<Condition>) -> Reply<'_, ()>;
 
-    /// Changes attributes of an item, and returns all it has then.
+    /// Changes attributes of an item, and returns the changed item.
     fn update(&self, key: Item, update: Update, condition: Option<Condition>) -> Reply<'_, Item>;
 
-    /// Deletes an item, if there is one.
+    /// Deletes an item, if it exists.
     fn delete(&self, key: Item, condition: Option<Condition>) -> Reply<'_, ()>;
 
-    /// Does all actions, [`MAX_ACTIONS`](crate::MAX_ACTIONS) at most, or none of them.
+    /// Executes all actions or none of them. There may be at most [`MAX_ACTIONS`](crate::MAX_ACTIONS).
     fn transact(&self, actions: Vec<Action>) -> Reply<'_, ()>;
 }

@@ -1,4 +1,4 @@
-//! The table in memory does what every table does.
+//! The table in memory passes the conformance suite.
 
 use std::sync::{Arc, Mutex};
 
@@ -63,7 +63,7 @@ async fn a_table_begins_with_the_items_of_another() {
     assert_eq!(all(&other).await, [key("a"), key("b")]);
 }
 
-/// As in DynamoDB, whose emulators do not all do it.
+/// Tests behaviour of DynamoDB that not all of its emulators have.
 #[tokio::test]
 async fn a_query_begins_in_its_own_partition() {
     let table = MemoryTable::new(conformance::schema());
