@@ -1,5 +1,5 @@
-//! The AWS clients, built when the first request needs one: building them is most of a cold start, and a redirect needs
-//! none.
+//! The AWS clients. They are built when the first request needs one, because building them takes most of a cold start, and a
+//! redirect needs none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,50 +24,51 @@ const MAX_TRIES: u32 = 6;
 /// The SDK's name for requests that are not signed.
 const NO_AUTH: AuthSchemeId = AuthSchemeId::new("noAuth");
 
-/// The limits on this machine, where waiting costs nothing. They only end calls that would never end.
+/// The limits on this machine, where waiting costs nothing. They only end calls that would otherwise never end.
 const ON_LOOPBACK: Timeouts = Timeouts {
     attempt: Duration::from_secs(60),
     operation: Duration::from_secs(180),
 };
 
-/// How long a call may take, so that a silent connection does not block its caller for ever. Each function has its own limits.
+/// The time limits of a call, so that a silent connection does not block its caller forever. Each function has its own limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Limit of one try, to the end of its answer. For an object that is read as a stream, it limits the time to the end of the
-    /// answer's head, and then each time in which the body makes no progress. Time in which the reader asks for nothing is not counted.
+    /// The limit of one try, until its answer is complete. For an object that is read as a stream, it is the limit until the
+    /// answer's head is complete, and then of each time without progress of the body. Time in which the reader asks for nothing
+    /// is not counted.
     pub attempt: Duration,
-    /// Limit of a call with all its tries and the pauses between them. Reading a whole object is one call.
+    /// The limit of a call with all its tries and the pauses between them. Reading a whole object is one call.
     pub operation: Duration,
 }
 
 /// The account and the region of an operator's command, if its options name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// The region. Without one: the environment's, then the profile's.
+    /// The region. `None` means the environment's, or else the profile's.
     pub region: Option<String>,
-    /// The profile of AWS's configuration files, whose credentials are used even if the environment has some. Without one:
-    /// the environment's credentials, then those of its profile.
+    /// The profile of AWS's configuration files, whose credentials are used even if the environment has some. `None` means the
+    /// environment's credentials, or else those of its profile.
     pub profile: Option<String>,
 }
 
-/// Where the clients' requests go.
+/// The destination of the clients' requests.
 #[derive(Clone, Debug)]
 enum Source {
-    /// To the place that the environment names: in Lambda, AWS. Never through a proxy.
+    /// The endpoints that the environment names: in Lambda, AWS. Never through a proxy.
     Environment,
-    /// To the place that an operator names, or else the environment, through the environment's proxy.
+    /// The account that an operator names, or else the environment's, through the environment's proxy.
     Operator(Account),
     /// Two servers on this machine. The interceptors see every request: tests inject faults with them.
     Loopback {
         dynamodb: String,
         s3: String,
         interceptors: Vec<SharedInterceptor>,
-        /// DynamoDB's HTTP client, if it has one of its own.
+        /// The HTTP client of DynamoDB. `None` for the same as S3's.
         dynamodb_http: Option<SharedHttpClient>,
     },
 }
 
-/// The clients of one process. Cloning shares them.
+/// The clients of one process. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Aws(Arc<Inner>);
 
@@ -92,14 +93,15 @@ impl Aws {
         }))
     }
 
-    /// Returns clients for the place that the environment names, but never through a proxy. Only the functions' `main` may use it.
+    /// Returns clients for the endpoints that the environment names, never through a proxy. Only the functions' `main` may use
+    /// it.
     #[must_use]
     pub fn from_environment(timeouts: Timeouts) -> Self {
         Self::new(Source::Environment, timeouts)
     }
 
-    /// Returns clients for an account, or for the place that the environment names. They use the proxy that the environment names, if any.
-    /// They are for a command on an operator's own machine, whose network may have no other way out.
+    /// Returns clients for an account, or for the endpoints that the environment names. They use the environment's proxy, if
+    /// there is one. They are for a command on an operator's machine, whose network may have no other way out.
     #[must_use]
     pub fn of_operator(account: Account, timeouts: Timeouts) -> Self {
         Self::new(Source::Operator(account), timeouts)
@@ -109,7 +111,7 @@ impl Aws {
     ///
     /// # Panics
     ///
-    /// If an endpoint is not on the loopback interface: nothing that runs here may reach beyond this machine.
+    /// If an endpoint is not on the loopback interface, because no local process may reach beyond this machine.
     #[must_use]
     pub fn on_loopback(dynamodb: &str, s3: &str, interceptors: Vec<SharedInterceptor>) -> Self {
         for endpoint in [dynamodb, s3] {
@@ -138,7 +140,7 @@ impl Aws {
         Self::new(source, self.0.timeouts)
     }
 
-    /// Returns new clients for the same place, with other time limits.
+    /// Returns new clients for the same endpoints, with other time limits.
     #[must_use]
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self::new(self.0.source.clone(), timeouts)
@@ -184,8 +186,7 @@ impl Aws {
                             }
                             region => region,
                         };
-                        // The SDK's own chain would prefer the environment's credentials to those of a profile that was
-                        // asked for.
+                        // The SDK's own chain would prefer the environment's credentials to those of a requested profile.
                         let provider = ProviderConfig::without_region()
                             .with_region(region)
                             .with_http_client(http_client);

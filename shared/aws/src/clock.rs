@@ -1,4 +1,4 @@
-//! The clock, and what the engine takes from a process.
+//! The clock, and the engine's environment in a process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use engine::{Env, Environment};
 use futures::future::BoxFuture;
 
-/// Tells the time in Unix seconds: an argument, so that tests can move it. Cloning shares it.
+/// Tells the time in Unix seconds. It is an argument, so that tests can move it. Clones share their offset.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// The fixed time of this clock. Without it, the clock follows the system's.
+    /// The fixed time of this clock, in Unix seconds. `None` if it follows the system's clock.
     stopped: Option<i64>,
-    /// Seconds that are added.
+    /// Seconds that are added to the time.
     ahead: Arc<AtomicI64>,
 }
 
@@ -54,8 +54,8 @@ impl Clock {
         self.ahead.fetch_add(seconds, Ordering::SeqCst);
     }
 
-    /// Returns what the engine takes from this process, with the time of this clock. Its pauses last their full time, whatever this clock
-    /// says.
+    /// Returns the engine's environment for this process, with the time of this clock. Its pauses last their full time, whatever
+    /// this clock says.
     #[must_use]
     pub fn env(&self) -> Env {
         Env::new(Process {

@@ -51,7 +51,7 @@ impl DynamoDbTable {
         (partition, names.next().unwrap_or_default())
     }
 
-    /// Returns one action of a transaction as the SDK has it.
+    /// Converts an action of a transaction to the SDK's form.
     fn action(&self, action: Action) -> TransactWriteItem {
         let table = self.name.as_str();
         let built = TransactWriteItem::builder();

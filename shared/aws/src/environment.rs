@@ -1,4 +1,4 @@
-//! What a deployment consists of, as its functions find it in their environment.
+//! The resources of a deployment, as the environment of its functions names them.
 
 use std::env::VarError;
 use std::io::Write;
@@ -23,23 +23,23 @@ pub const CONTENT_TABLE: &str = "CONTENT_TABLE";
 pub const SITEMAP_TABLE: &str = "SITEMAP_TABLE";
 /// The bucket's name.
 pub const BUCKET_NAME: &str = "BUCKET_NAME";
-/// Hosts of sites that need no settings record, separated by commas; `*` for any.
+/// Hosts of sites that need no settings record, separated by commas. `*` means any host.
 pub const SITES: &str = "SITES";
-/// The name of a table of the user's own, whose items are content too. Empty if there is none.
+/// The name of a user's table whose items are content too. Empty if there is none.
 pub const SOURCE_TABLE: &str = "SOURCE_TABLE";
-/// That table's field mapping, in JSON; empty without one.
+/// The user's table's field mapping, in JSON. Empty if there is no such table.
 pub const SOURCE_MAPPING: &str = "SOURCE_MAPPING";
 /// The stack's name, the dimension of its metrics. If it is empty or not set, no metrics are written.
 pub const STACK_NAME: &str = "STACK_NAME";
-/// How much of the deployment is watched ([`Monitoring`]), and so which metrics are written. If it is not set, all are.
+/// The level of monitoring ([`Monitoring`]), which decides which metrics are written. If it is not set, all are.
 pub const MONITORING: &str = "MONITORING";
 /// The failure bucket's name.
 pub const FAILURE_BUCKET: &str = "FAILURE_BUCKET";
 
-/// An environment that `template.yaml` should not have let through.
+/// An invalid environment, which `template.yaml` should have prevented.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
-    /// A variable is missing. If an operator's command took it for an empty one, every page of the user's table would look deleted.
+    /// A variable is missing. If an operator's command treated it as empty, every page of the user's table would look deleted.
     #[error("environment variable {name}: {cause}")]
     Variable {
         /// Its name.
@@ -81,7 +81,7 @@ pub fn variable(name: &'static str) -> Result<String, EnvironmentError> {
     std::env::var(name).map_err(|cause| EnvironmentError::Variable { name, cause })
 }
 
-/// What a function that reconciles reads from its environment.
+/// The environment variables of a function that reconciles.
 pub const RECONCILER_VARIABLES: [&str; 7] = [
     CONTENT_TABLE,
     SITEMAP_TABLE,
@@ -96,7 +96,7 @@ pub const RECONCILER_VARIABLES: [&str; 7] = [
 ///
 /// # Errors
 ///
-/// If one of them is empty and the other is not, or if the table is one of Waymark's. Also for all that is wrong with the mapping.
+/// If one of them is empty and the other is not, or if the table is one of Waymark's. Also for all problems of the mapping.
 pub fn source(
     table: &str,
     mapping: &str,
@@ -111,11 +111,11 @@ pub fn source(
     }
 }
 
-/// Returns a reconciler with all tables as the environment names them. No client is built yet.
+/// Returns a reconciler with the tables that the environment names. No client is built yet.
 ///
 /// # Errors
 ///
-/// If a variable is missing, or the user's table cannot be read as they say.
+/// If a variable is missing, or the settings of the user's table are invalid.
 pub fn reconciler(aws: &Aws) -> Result<Reconciler, EnvironmentError> {
     let own = [variable(CONTENT_TABLE)?, variable(SITEMAP_TABLE)?];
     let source = source(&variable(SOURCE_TABLE)?, &variable(SOURCE_MAPPING)?, &own)?;
@@ -158,7 +158,7 @@ pub fn sitemap_table(aws: &Aws, name: String, env: &Env) -> SitemapTable {
 ///
 /// # Errors
 ///
-/// If [`MONITORING`] is set and names no level.
+/// If [`MONITORING`] is set to an unknown level.
 pub fn metrics() -> Result<Metrics, EnvironmentError> {
     let stack = std::env::var(STACK_NAME).unwrap_or_default();
     let monitoring = match std::env::var(MONITORING) {
@@ -212,7 +212,7 @@ mod tests {
             "SOURCE_TABLE is posts, and SOURCE_MAPPING is empty: give both or none"
         );
         assert!(told("", good).starts_with("SOURCE_MAPPING is given, and SOURCE_TABLE is empty"));
-        // Every problem is named.
+        // Every problem is reported.
         let bad = told("posts", r#"{"key": [], "fields": {"ur": "x"}}"#);
         for place in [
             "SOURCE_MAPPING: key: ",

@@ -1,10 +1,10 @@
-//! What an API call says when it fails.
+//! Messages of failed API calls.
 
 use std::error::Error;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// Returns an error with the whole chain of its causes. Where the SDK has a term of its own, the text says what happened in plain words.
+/// Returns an error with the whole chain of its causes. Terms of the SDK are replaced by plain words.
 #[must_use]
 pub fn message<E, R>(error: &SdkError<E, R>) -> String
 where
@@ -22,7 +22,7 @@ where
     joined(&texts)
 }
 
-/// Returns an error and what caused it, in a line.
+/// Returns an error and its causes in one line.
 #[must_use]
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut texts = vec![error.to_string()];
@@ -41,7 +41,7 @@ fn add_causes(error: &(dyn Error + 'static), texts: &mut Vec<String>) {
     }
 }
 
-/// What the SDK's authors say to its users, and is for nobody who uses this program.
+/// Notes of the SDK's authors to its users. They mean nothing to users of this program.
 const NOT_FOR_USERS: [&str; 2] = [" This is a bug.", " Please file an issue."];
 
 fn joined(texts: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! The failure bucket: stream batches that Lambda has given up, an object an invocation.
+//! The failure bucket: stream batches that Lambda has given up, one object for each invocation.
 
 use aws_sdk_s3::operation::list_objects_v2::builders::ListObjectsV2FluentBuilder;
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use objects::ObjectError;
 use crate::clients::Aws;
 use crate::s3::{broken, failed, is_missing, within};
 
-/// What Lambda's destination writes lies under this prefix: `aws/lambda/<event source mapping>/<function>/<date>/…`.
+/// The prefix of the objects that Lambda's destination writes: `aws/lambda/<event source mapping>/<function>/<date>/…`.
 pub const FAILURE_PREFIX: &str = "aws/lambda/";
 
 /// A failure bucket.
@@ -29,7 +29,7 @@ impl FailureBucket {
         request.bucket(&self.bucket).prefix(FAILURE_PREFIX)
     }
 
-    /// Returns the number of batches that wait. 1,000, a page of S3's listing, means 1,000 or more.
+    /// Returns the number of waiting batches. 1,000, a page of S3's listing, means 1,000 or more.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl FailureBucket {
         Ok(page.contents().len() as u64)
     }
 
-    /// Returns the keys of the batches that wait.
+    /// Returns the keys of the waiting batches.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! The HTTPS client that all AWS clients of a process share.
 //!
-//! AWS's endpoints need five root certificates, which are here. Reading the system's 144 or so would be three quarters of the
-//! instructions of a first call. The five may become outdated, and do not cover every partition. So once a connection has failed, for
-//! any reason, the system's certificates are read and trusted instead, and the SDK tries again.
+//! AWS's endpoints need five root certificates, which are built in. Reading the system's 144 or so would take three quarters of
+//! the instructions of a first call. The five may become outdated, and do not cover every partition. So once a connection has
+//! failed for any reason, the system's certificates are read and trusted instead, and the SDK tries again.
 //!
 //! Only an operator's command uses a proxy, and only for HTTPS. Plain HTTP is only for servers on the same machine, which a proxy cannot
 //! reach.
@@ -22,7 +22,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use tracing::info;
 
-/// The roots that Amazon asks for in a trust store of one's own (<https://www.amazontrust.com/repository/>).
+/// The roots that Amazon requires in a custom trust store (<https://www.amazontrust.com/repository/>).
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
 
 /// Returns the HTTP client, which reads no certificate before its first request. With `proxies`, HTTPS goes through the proxy that the
@@ -36,8 +36,8 @@ pub(crate) fn client(proxies: bool) -> SharedHttpClient {
     SharedHttpClient::new(ByScheme { direct, proxied })
 }
 
-/// Returns a connector for a request of an operator's command that no client of the SDK makes. It trusts Amazon's roots and the system's,
-/// and uses a proxy as the client does.
+/// Returns a connector for requests of an operator's command that no client of the SDK makes. It trusts Amazon's roots and the
+/// system's, and uses a proxy as the client does.
 #[must_use]
 pub fn connector(url: &str) -> Connector {
     let roots = TrustStore::default().with_pem_certificate(AMAZON_ROOTS);
@@ -63,7 +63,7 @@ fn falling_back(proxies: &ProxyConfig) -> SharedHttpClient {
     })
 }
 
-/// Returns the SDK's default client, except that it has these roots and these proxies.
+/// Returns the SDK's default client with these roots and these proxies.
 fn trusting(roots: TrustStore, proxies: ProxyConfig) -> SharedHttpClient {
     let context = TlsContext::builder().with_trust_store(roots).build();
     let context = context.unwrap_or_default(); // the system's
@@ -78,7 +78,7 @@ fn trusting(roots: TrustStore, proxies: ProxyConfig) -> SharedHttpClient {
     })
 }
 
-/// One client for plain HTTP, another for HTTPS.
+/// A client for plain HTTP, and one for HTTPS.
 #[derive(Debug)]
 struct ByScheme {
     direct: SharedHttpClient,
@@ -114,7 +114,7 @@ impl HttpConnector for ConnectorByScheme {
     }
 }
 
-/// One client until it fails, then another.
+/// A client that is used until it fails, and one that replaces it then.
 #[derive(Debug)]
 struct Fallback {
     first: SharedHttpClient,
@@ -138,7 +138,7 @@ impl HttpClient for Fallback {
     }
 }
 
-/// A connector that remembers that it failed.
+/// A connector that remembers whether it has failed.
 #[derive(Debug)]
 struct Watched {
     connector: SharedHttpConnector,
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts its calls, and fails all or answers them with an empty object.
+    /// A connector that counts its calls, and fails all or answers them with an empty object.
     #[derive(Clone, Debug, Default)]
     struct Stub {
         fails: bool,
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Returns how many calls the first and the second client had, after each of two calls of the SDK.
+    /// Returns the numbers of calls to the first and the second client, after each of two calls of the SDK.
     async fn calls(first_fails: bool) -> [(usize, usize); 2] {
         let (first, then) = (
             Stub {
@@ -252,7 +252,7 @@ mod tests {
             .map(|text| Sha256::digest(base64::decode(text).expect("base64")))
             .map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect())
             .collect::<Vec<String>>();
-        // Of the certificates, as Mozilla's list has them; their keys are those of Amazon's page.
+        // The digests of the certificates in Mozilla's list. Their keys are those on Amazon's page.
         let published = [
             "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e",
             "1ba5b2aa8c65401a82960118f80bec4f62304d83cec4713a19c39c011ea46db4",

@@ -1,7 +1,7 @@
-//! The engine's ports on AWS, and what functions find in their environment.
+//! The engine's ports on AWS, and the environment of functions.
 //!
 //! - [`DynamoDbTable`] and [`S3Objects`] are the ports. Every call has a time limit ([`Timeouts`]).
-//! - [`stream`] reads the events of streams, [`environment`] what a deployment consists of.
+//! - [`stream`] reads the events of streams, and [`environment`] the resources of a deployment.
 //! - Clients are built when the first request needs one ([`Aws`]).
 
 mod clients;

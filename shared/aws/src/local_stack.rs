@@ -1,4 +1,5 @@
-//! What the local stack calls its tables and its bucket: here, so that the command finds them without the stack's own code.
+//! The names of the local stack's tables and bucket. They are in this crate so that the command knows them without the stack's
+//! code.
 
 /// The content table's name.
 pub const CONTENT_TABLE: &str = "waymark-content";

@@ -16,8 +16,7 @@ use tokio::time::timeout;
 use crate::clients::{Aws, Timeouts};
 use crate::error::message;
 
-/// The names of a document's facts in an object's metadata.
-/// Keys of one listing, at most (S3).
+/// The most keys of one listing (S3).
 const MAX_KEYS: usize = 1_000;
 const DIGEST: &str = "document-digest";
 const CHANGED: &str = "document-changed";
@@ -81,7 +80,7 @@ where
     }
 }
 
-/// Returns the error of a body that broke off.
+/// Returns the error of an incomplete body.
 pub(crate) fn broken(error: &impl std::fmt::Display) -> ObjectError {
     ObjectError::Unavailable {
         operation: "GetObject",
@@ -89,7 +88,7 @@ pub(crate) fn broken(error: &impl std::fmt::Display) -> ObjectError {
     }
 }
 
-/// Returns whether the answer was that there is no such object.
+/// Returns whether the object does not exist, according to the answer.
 pub(crate) fn is_missing<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> bool {
     matches!(error.code(), Some("NoSuchKey" | "NotFound"))
 }
@@ -99,7 +98,7 @@ fn meta_of(key: &ObjectKey, output: &GetObjectOutput) -> ObjectMeta {
     meta(key, etag, length, output.metadata())
 }
 
-/// Returns the S3 ETag, the length without the seal and the document's facts of an answer.
+/// Returns the S3 ETag, the length without the seal, and the document's metadata of an answer.
 fn meta(
     key: &ObjectKey,
     etag: Option<&str>,
@@ -118,7 +117,7 @@ fn meta(
     let stored = length
         .and_then(|length| u64::try_from(length).ok())
         .unwrap_or(0);
-    // Of any other length it was not written by `put`, or is a text of an earlier version that ends in its own stamp.
+    // With another length it was not written by `put`, or it is a text of an earlier version that ends in its own stamp.
     let sealed = document.as_ref().filter(|document| {
         let seal = key.seal(&document.stamp);
         !seal.is_empty() && stored == document.bytes + seal.len() as u64
@@ -132,7 +131,7 @@ fn meta(
 }
 
 impl S3Objects {
-    /// Calls `each` with every object of a site's folder.
+    /// Calls a closure with every object of a site's folder.
     async fn each_object(
         &self,
         site: &str,
@@ -185,7 +184,7 @@ impl Objects for S3Objects {
             let body = futures::stream::unfold(
                 (output.body, document),
                 async |(mut body, left): (ByteStream, usize)| {
-                    // What is left of the body is the seal.
+                    // The rest of the body is the seal.
                     if left == 0 {
                         return None;
                     }
@@ -260,7 +259,7 @@ impl Objects for S3Objects {
                 .await;
             match result {
                 Ok(_) => Ok(Put::Done),
-                // A put whose answer was lost and that was sent again also ends here: the next try finds its own bytes.
+                // A put that was sent again because its answer was lost ends here too. The next try finds its own bytes.
                 Err(error)
                     if matches!(
                         error.code(),
@@ -299,7 +298,7 @@ impl Objects for S3Objects {
 
     fn sites<'a>(&'a self, after: Option<&'a str>, most: usize) -> Reply<'a, Vec<String>> {
         Box::pin(async move {
-            // Behind all that is in its folder.
+            // After everything in the site's folder.
             let after = after.map(|site| format!("{PUBLISHED_PREFIX}{site}/{}", char::MAX));
             let keys = i32::try_from(most.min(MAX_KEYS)).unwrap_or(i32::MAX);
             let request = self

@@ -31,7 +31,7 @@ pub fn record(record: &EventRecord) -> StreamRecord {
 
 fn key(record: &EventRecord) -> Item {
     let attributes = record.change.keys.clone().into_inner().into_iter();
-    // DynamoDB has keys of no other type.
+    // DynamoDB has no other types of keys.
     let attributes = attributes.filter_map(|(name, value)| {
         let value = match value {
             AttributeValue::S(text) => Value::Text(text),

@@ -9,7 +9,7 @@ use table::{Condition, Name, Query, SortKey, Update, Value};
 
 use super::item::attribute_value;
 
-/// The names and values that the expressions of one request use.
+/// The names and values in the expressions of one request.
 #[derive(Debug, Default)]
 pub(super) struct Expression {
     names: Vec<String>,

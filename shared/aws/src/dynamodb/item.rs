@@ -1,4 +1,4 @@
-//! Items and values, as the SDK and as the port have them.
+//! Converts items and values between the SDK's form and the port's.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ fn value(attribute: AttributeValue) -> Value {
         AttributeValue::Bs(values) => {
             Value::BytesSet(values.into_iter().map(Blob::into_inner).collect())
         }
-        // Also a type that DynamoDB does not have yet.
+        // This includes types that DynamoDB does not have yet.
         _ => Value::Null,
     }
 }
