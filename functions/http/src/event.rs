@@ -1,7 +1,7 @@
 //! A function URL's event as a request.
 //!
-//! `lambda_http` can do that too, but it panics on an invalid query such as `?<`. Anybody can send such a query if a CDN passes it on,
-//! and the function's alarm counts a panic as an error.
+//! `lambda_http` can do that too, but it panics on an invalid query such as `?<`. Any client can send such a query if a CDN
+//! passes it on, and the function's alarm counts a panic as an error.
 
 use std::collections::BTreeMap;
 
@@ -39,8 +39,7 @@ impl Event {
         &self.raw_path
     }
 
-    /// Returns the request without its body. Invalid parts are left out: an invalid header or query is missing, and an invalid
-    /// method becomes OPTIONS.
+    /// Returns the request without its body. An invalid header or query is omitted, and an invalid method becomes OPTIONS.
     #[must_use]
     pub fn request(&self) -> Parts {
         let (mut request, ()) = Request::new(()).into_parts();

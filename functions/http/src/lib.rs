@@ -1,6 +1,6 @@
 //! The function that crawlers and people reach: [`front`] on Lambda.
 //!
-//! The front reads the bucket alone. This crate gives it the path as the client sent it, the clock and the metrics.
+//! The front reads only the bucket. This crate gives it the path as the client sent it, the clock and the metrics.
 
 mod event;
 
@@ -17,7 +17,7 @@ use http_body_util::{BodyDataStream, BodyExt};
 use lambda_runtime::{MetadataPrelude, StreamResponse};
 use objects::{ObjectError, ObjectKey, Objects};
 
-/// The environment variable that says where gzip is sent ([`Gzip`]). If it is not set, gzip is sent as an encoding too.
+/// The environment variable that says where gzip is used ([`Gzip`]). If it is not set, gzip is also used as an encoding.
 pub const GZIP: &str = "GZIP";
 
 pub use event::Event;
@@ -25,7 +25,7 @@ pub use event::Event;
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 4] = [BUCKET_NAME, STACK_NAME, MONITORING, GZIP];
 
-/// A variable that `template.yaml` should not have let through.
+/// An invalid variable, which `template.yaml` should have prevented.
 #[derive(Debug, thiserror::Error)]
 #[error("{GZIP}: {0}")]
 pub struct GzipError(#[from] UnknownGzip);
@@ -36,18 +36,18 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     operation: Duration::from_secs(8),
 };
 
-/// Returns the front for the sites in this bucket. It counts the bodies that break off in these metrics.
+/// Returns the front for the sites in this bucket. It counts failed bodies in these metrics.
 #[must_use]
 pub fn site_front(objects: Arc<dyn Objects>, clock: Clock, metrics: Metrics) -> SiteFront {
     let process = Arc::new(Process { clock, metrics });
     SiteFront::new(objects, process, TIMEOUTS.operation)
 }
 
-/// Returns where the environment says that gzip is sent.
+/// Returns the environment's setting of where gzip is used.
 ///
 /// # Errors
 ///
-/// If [`GZIP`] is set and names nothing.
+/// If [`GZIP`] is set to an unknown value.
 pub fn gzip() -> Result<Gzip, GzipError> {
     match std::env::var(GZIP) {
         Ok(name) => Ok(name.parse::<Gzip>()?),
@@ -91,7 +91,7 @@ impl Runtime for Process {
         Box::pin(tokio::time::sleep(pause))
     }
 
-    /// Writes the line at once: the invocation may be over.
+    /// Writes the line of metrics at once, because the invocation may be over.
     fn body_broke(&self, _: &ObjectKey, _: &ObjectError) {
         self.metrics.note(&BODIES_BROKEN, 1);
         self.metrics.emit(self.clock.now());

@@ -1,12 +1,12 @@
-//! What the function's binary says of an environment that it cannot work with. It ends before it asks Lambda for anything.
+//! Tests the messages of the function's binary about an invalid environment. It ends before it asks Lambda for anything.
 
 use std::process::Command;
 
-/// Starts the binary with these variables alone, and returns what it says as it ends.
+/// Starts the binary with only these variables, and returns its message at the end.
 fn refusal(variables: &[(&str, &str)]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_waymark-http"))
         .env_clear()
-        // Nothing answers there, so one that starts by mistake ends too.
+        // No server answers there, so a binary that starts by mistake ends too.
         .env("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9")
         .envs(variables.iter().copied())
         .output()

@@ -1,4 +1,4 @@
-//! The function behind the content table's stream, and that of the user's own table: for each changed record, reconcile
+//! The function behind the streams of the content table and the user's table: reconciles each changed record
 //! ([`engine::ingest`]).
 
 use std::time::Duration;
@@ -13,8 +13,8 @@ use engine::reconcile::Reconciler;
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 7] = RECONCILER_VARIABLES;
 
-/// The limits of its calls, all of them small: a third of the function's time at most, so that a call that hangs leaves
-/// time for the rest of the batch.
+/// The limits of its calls, which are all small. They are at most a third of the function's time, so that a call that hangs
+/// leaves time for the rest of the batch.
 pub const TIMEOUTS: Timeouts = Timeouts {
     attempt: Duration::from_secs(5),
     operation: Duration::from_secs(20),

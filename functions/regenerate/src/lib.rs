@@ -1,4 +1,4 @@
-//! The function behind the sitemap table's stream: publish what a changed row is part of ([`engine::regenerate`]).
+//! The function behind the sitemap table's stream: publishes the files that changed rows are part of ([`engine::regenerate`]).
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ use engine::sweep::notices::{Answer, SearchEngines, TIMEOUT};
 use futures::future::BoxFuture;
 use sitemap::loc::{Loc, LocError};
 
-/// The environment variable that holds the endpoint's URL. If it is empty, no search engine is notified.
+/// The environment variable with the endpoint's URL. If it is empty, no search engine is notified.
 pub const INDEXNOW_ENDPOINT: &str = "INDEXNOW_ENDPOINT";
 
 /// Why a text is not an endpoint.
@@ -27,17 +27,17 @@ pub enum EndpointError {
     /// It is not a URL.
     #[error("the IndexNow endpoint is not a URL: {0}")]
     Url(#[from] LocError),
-    /// URLs and the key would be sent unencrypted.
+    /// It is not encrypted, and would expose URLs and the key.
     #[error("the IndexNow endpoint is neither https nor on 127.0.0.1")]
     Plain,
 }
 
-/// An endpoint of IndexNow. Cloning shares the client.
+/// An endpoint of IndexNow. Clones share the client.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     url: String,
     timeout: Duration,
-    /// Built when there is something to send, because it reads the system's root certificates.
+    /// Built when there is something to send, because this reads the system's root certificates.
     connector: Arc<OnceLock<Connector>>,
 }
 
@@ -56,7 +56,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// [`EndpointError`] says what is wrong.
+    /// [`EndpointError`] names the problem.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
         let url = Loc::parse_any(text)?.as_str().to_owned();
         if !url.starts_with("https://") && !url.starts_with("http://127.0.0.1:") {
@@ -90,7 +90,7 @@ impl Endpoint {
         headers.insert("user-agent", "Waymark");
         let call = self.connector().call(request);
         match tokio::time::timeout(self.timeout, call).await {
-            // The body says no more than the status, and may be of any length.
+            // The body adds nothing to the status, and may have any length.
             Ok(Ok(response)) => answer(
                 response.status().as_u16(),
                 response.headers().get("retry-after"),
@@ -107,7 +107,7 @@ impl Endpoint {
 }
 
 impl SearchEngines for Endpoint {
-    /// Sends a request and returns its answer. Redirects are not followed: the endpoint is the operator's choice, and nobody else's.
+    /// Sends a request and returns its answer. Redirects are not followed, because only the operator chooses the endpoint.
     fn post(&self, json: String, now: i64) -> BoxFuture<'_, Answer> {
         Box::pin(self.send(json, now))
     }
@@ -122,7 +122,7 @@ pub(crate) fn connector() -> Connector {
         .build()
 }
 
-/// Returns what a status means. A status that IndexNow does not name may pass, unless it is the request's fault.
+/// Returns the meaning of a status. A status that IndexNow does not document may be temporary, unless it blames the request.
 fn answer(status: u16, retry_after: Option<&str>, now: i64) -> Answer {
     match status {
         200..=299 => Answer::Taken,

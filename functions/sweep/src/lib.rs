@@ -1,8 +1,8 @@
-//! The function that runs every minute: it does what time alone requires ([`engine::sweep`]).
+//! The function that runs every minute, for work that only the time requires ([`engine::sweep`]).
 //!
 //! - Batches that wait in the failure bucket are counted ([`count_failures`]).
 //! - Search engines are notified by an endpoint of IndexNow ([`Endpoint`]).
-//! - CloudFormation asks it whether the user's own table can be read ([`setup`]).
+//! - CloudFormation asks it whether the user's table can be read ([`setup`]).
 
 mod endpoint;
 pub mod setup;
@@ -21,7 +21,7 @@ use tracing::error;
 
 pub use endpoint::{Endpoint, EndpointError, INDEXNOW_ENDPOINT};
 
-/// The environment variable that holds the hours from the beginning of an audit to the next one's.
+/// The environment variable with the hours from the beginning of an audit to the beginning of the next.
 pub const AUDIT_HOURS: &str = "AUDIT_HOURS";
 /// The environment variables of the function.
 pub const ENVIRONMENT: [&str; 11] = [
@@ -37,8 +37,8 @@ pub const ENVIRONMENT: [&str; 11] = [
     INDEXNOW_ENDPOINT,
     AUDIT_HOURS,
 ];
-/// The limits of its calls. One that hangs at the end of an audit's slice must leave the function time to end; the audit
-/// reads whole objects, of 50 MB at most.
+/// The limits of its calls. A call that hangs at the end of an audit's slice must leave the function time to end. The audit reads
+/// whole objects, of at most 50 MB.
 pub const TIMEOUTS: Timeouts = Timeouts {
     attempt: Duration::from_secs(4),
     operation: Duration::from_secs(10),
@@ -65,7 +65,7 @@ pub enum AuditHoursError {
 ///
 /// # Errors
 ///
-/// If [`AUDIT_HOURS`] is not set, or no whole number above zero.
+/// If [`AUDIT_HOURS`] is not set, or not a whole number above zero.
 pub fn audit_period() -> Result<Duration, AuditHoursError> {
     parse_hours(variable(AUDIT_HOURS)?)
 }
@@ -79,8 +79,8 @@ fn parse_hours(text: String) -> Result<Duration, AuditHoursError> {
 
 /// Counts the batches in the failure bucket, for the sweep's line of metrics.
 ///
-/// The count is written for as long as a batch is there, not only when one comes. If the bucket cannot be listed, the line has
-/// no count, and the sweep goes on. The bucket is not listed if nobody watches the count: a call each minute costs money.
+/// The count is written as long as a batch waits, not only when one arrives. If the bucket cannot be listed, the line has no
+/// count, and the sweep continues. The bucket is not listed if the count is not written, because a call each minute costs money.
 pub async fn count_failures(metrics: &Metrics, failures: &FailureBucket) {
     if !metrics.writes(&metrics::FAILURES_WAITING) {
         return;

@@ -9,7 +9,7 @@ use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;
 use sweep::{Endpoint, setup};
 
-/// Both streams gather events for a second, and a busy shard takes one to publish.
+/// Both streams gather events for a second, and a busy shard takes a second to publish.
 const SECOND_LOOK: Duration = Duration::from_secs(5);
 
 #[tokio::main]
@@ -25,13 +25,13 @@ async fn main() -> Result<(), Error> {
         };
         Ok::<_, Error>((reconciler, objects, failures, indexnow, times))
     };
-    // The function still starts: CloudFormation waits to be told what is wrong. A sweep fails with the error.
+    // The function still starts, because CloudFormation waits to hear the error. A sweep fails with it.
     let wired = wire();
     let handler = async |event: LambdaEvent<Value>| {
         if setup::answered(&aws, &event.payload).await? {
             return Ok(());
         }
-        // The schedule's event has nothing of use.
+        // The schedule's event contains nothing of use.
         let (reconciler, objects, failures, indexnow, times) =
             wired.as_ref().map_err(ToString::to_string)?;
         sweep::count_failures(&reconciler.metrics, failures).await;

@@ -1,9 +1,9 @@
-//! Answers CloudFormation whether a user's own table can be read as the deployment says.
+//! Answers CloudFormation whether the user's table can be read with the deployment's settings.
 //!
-//! `template.yaml` declares a custom resource with the table's name, its mapping and its stream for properties
-//! (<https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-requesttypes.html>). A failure rolls
-//! back the stack's creation or update, and the stack's events have the reason. Without an answer CloudFormation waits for an hour. So
-//! it gets an answer whatever is wrong.
+//! `template.yaml` declares a custom resource with the table's name, its mapping and its stream as properties
+//! (<https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-requesttypes.html>). A failure rolls back the
+//! stack's creation or update, and the stack's events have the reason. Without an answer CloudFormation waits for an hour. So it
+//! always gets an answer.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use tracing::{error, info};
 
 use crate::endpoint::connector;
 
-/// How long the answer may take: it is less than 4 KB.
+/// The time limit for sending the answer, which has less than 4 KB.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
-/// Characters of a reason. CloudFormation takes an answer of at most 4,096 bytes, and a character has at most four, or six
-/// in JSON if it is a control character.
+/// The most characters of a reason. CloudFormation takes an answer of at most 4,096 bytes, and a character has at most four, or
+/// six in JSON if it is a control character.
 const MAX_REASON_CHARS: usize = 500;
 
-/// How often a table that may not be described is asked for again, and after how long. A policy that was attached a moment ago may not
-/// be in force everywhere. All pauses together are shorter than the function's time.
+/// Tries for a table that may not be described, with pauses between them. A policy that was attached a moment ago may not be in
+/// force everywhere. All pauses together are shorter than the function's time.
 const ACCESS_TRIES: u32 = 6;
 const ACCESS_PAUSE: Duration = Duration::from_secs(5);
 
@@ -50,7 +50,7 @@ enum RequestType {
     Delete,
 }
 
-/// The resource's properties: the parameters of the deployment. Any may be empty.
+/// The resource's properties, which are parameters of the deployment. Any may be empty.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 struct Properties {
@@ -70,7 +70,7 @@ struct Answer<'a> {
     logical_resource_id: &'a str,
 }
 
-/// Why CloudFormation gets no answer. It then waits for the resource's time-out, and takes that for a failure.
+/// Why CloudFormation gets no answer. It then waits for the resource's time-out, which counts as a failure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -89,14 +89,14 @@ pub enum SetupError {
 ///
 /// # Errors
 ///
-/// [`SetupError`]: the answer was not sent.
+/// [`SetupError`] if the answer was not sent.
 pub async fn answered(aws: &Aws, event: &Value) -> Result<bool, SetupError> {
     if event.get("ResponseURL").is_none() {
         return Ok(false);
     }
     let request = Request::deserialize(event)?;
     let problems = match request.request_type {
-        // Nothing was made, so nothing is to be removed: a stack must always be able to go.
+        // Nothing was created, so nothing is to be removed. It must always be possible to delete a stack.
         RequestType::Delete => Vec::new(),
         RequestType::Create | RequestType::Update => {
             problems(aws, &request.resource_properties).await
@@ -110,7 +110,7 @@ pub async fn answered(aws: &Aws, event: &Value) -> Result<bool, SetupError> {
     Ok(true)
 }
 
-/// Returns all that is wrong with a user's table and its mapping.
+/// Returns all problems of a user's table and its mapping.
 async fn problems(aws: &Aws, properties: &Properties) -> Vec<String> {
     let Properties {
         source_table,
@@ -168,7 +168,7 @@ async fn send(request: &Request, problem: &str) -> Result<(), SetupError> {
         logical_resource_id: &request.logical_resource_id,
     };
     let lost = |error: String| SetupError::Lost(error);
-    // No content type: the address is signed for none.
+    // No content type, because the address is not signed for one.
     let mut put = HttpRequest::new(SdkBody::from(serde_json::to_string(&answer)?));
     let method = put.set_method("PUT");
     method
@@ -182,7 +182,8 @@ async fn send(request: &Request, problem: &str) -> Result<(), SetupError> {
     }
 }
 
-/// Returns whether an answer may be sent to this address. The address is sent as it is: a signature covers every character.
+/// Returns whether an answer may be sent to this address. The address is sent unchanged, because its signature covers every
+/// character.
 fn is_answerable(url: &str) -> bool {
     let local = url.strip_prefix("http://127.0.0.1:");
     let port = local.and_then(|rest| rest.split('/').next());
