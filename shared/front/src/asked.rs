@@ -1,4 +1,4 @@
-//! What a request asks for, read once.
+//! The parts of a request that its answer depends on.
 
 use http::Method;
 use http::request::Parts;
@@ -9,18 +9,18 @@ use crate::site_header;
 use crate::validators::Condition;
 use crate::view::Reader;
 
-/// A request as it is answered: nothing else of it is read later.
+/// A parsed request. No other part of it is read later.
 pub(crate) struct Asked<'r> {
     pub(crate) method: &'r Method,
-    /// The site that it names, if it names one.
+    /// The site that it names. `None` if it names none.
     pub(crate) site: Option<&'r str>,
-    /// What its path leads to on that site.
+    /// The route of its path on that site. `None` if there is none.
     pub(crate) route: Option<Route>,
-    /// Whether gzip is sent as the encoding of what it asks for.
+    /// Whether gzip is used as the encoding of the answer.
     pub(crate) is_encoded: bool,
-    /// Who reads the answer.
+    /// The kind of reader.
     pub(crate) reader: Reader,
-    /// The copy that its sender has.
+    /// The condition about the copy that its sender has. `None` if it is unconditional.
     pub(crate) condition: Option<Condition<'r>>,
 }
 

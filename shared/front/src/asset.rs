@@ -1,4 +1,4 @@
-//! The files that are the same for every site: style sheets of the XML, and what the view for people loads.
+//! The files that are the same for every site: style sheets of the XML, and the parts of the view for people.
 
 use flate2::Crc;
 use sitemap::time::When;
@@ -6,17 +6,17 @@ use sitemap::time::When;
 /// A file of the front's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asset {
-    /// Shows the XML of every document, for a browser that opens it raw.
+    /// The CSS style sheet of every document, for a browser that opens it directly.
     Css,
-    /// The same as XSLT, for indexes and pages.
+    /// The XSLT style sheet for indexes and pages.
     Xsl,
-    /// The same for videos.
+    /// The XSLT style sheet for videos.
     VideoXsl,
-    /// The same for news.
+    /// The XSLT style sheet for news.
     NewsXsl,
-    /// The style of the view, and of what the XSLT makes.
+    /// The style of the view, and of the pages that the XSLT makes.
     ViewCss,
-    /// The view.
+    /// The script of the view.
     ViewScript,
 }
 
@@ -36,7 +36,7 @@ impl Asset {
         Self::ALL.into_iter().find(|asset| asset.path() == path)
     }
 
-    /// Its path on every site.
+    /// Returns its path on every site.
     #[must_use]
     pub fn path(self) -> &'static str {
         match self {
@@ -72,8 +72,8 @@ impl Asset {
         }
     }
 
-    /// Returns when its text last changed, in Unix seconds. It is written down here: the build's time would change without the
-    /// text, and instances of one deployment must not differ.
+    /// Returns the time of its last change, in Unix seconds. The time is written in the code, because the build's time would
+    /// change without the text, and instances of one deployment must not differ.
     #[must_use]
     pub fn changed(self) -> Option<i64> {
         let at = match self {
@@ -84,7 +84,7 @@ impl Asset {
         When::parse(at).ok().map(When::seconds)
     }
 
-    /// Returns the digest that its ETag is made from.
+    /// Returns the digest from which its ETag is made.
     #[must_use]
     pub fn digest(self) -> String {
         let mut crc = Crc::new();
@@ -97,7 +97,7 @@ impl Asset {
 mod tests {
     use super::*;
 
-    /// A text that changes gets a new time in [`Asset::changed`]. Then its digest is replaced here.
+    /// Tests that a changed text has a new time in [`Asset::changed`]. If it has, replace its digest here.
     #[test]
     fn the_time_of_an_asset_is_that_of_its_text() {
         let texts = Asset::ALL.map(|asset| (asset.digest(), asset.changed()));

@@ -1,8 +1,9 @@
-//! A stored object as it is sent: as it is, inflated, as text, or compressed, in steps of bounded size.
+//! The bodies made of a stored object: as stored, inflated, as text, or compressed, in steps of limited size.
 //!
-//! - Memory does not grow with the document: a chunk from the bucket, one step of output and one held back.
-//! - What is damaged or breaks off never looks whole. The end of a document or a text is held back until lengths and
-//!   checksum are found right, and the trailer of what is compressed here is not written before.
+//! - Memory does not grow with the document. It is used for a chunk from the bucket, one step of output, and one that is held
+//!   back.
+//! - A damaged or incomplete body never looks complete. The end of a document or a text is held back until lengths and checksum
+//!   are verified. The trailer of a body that is compressed here is not written before.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -20,32 +21,33 @@ use sitemap::member::{PLAIN_HEADER, payload_offset};
 use crate::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};
 use crate::text_form::{LINE_END, Locs};
 
-/// A response's body. A document is streamed. Reading a body never gives an error: if the object turns out to be damaged, the body
-/// ends early.
+/// A response's body. A document is streamed. Reading a body never fails: if the object turns out to be damaged, the body ends
+/// early.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// At least so many bytes at the end of a document are held back until it has been checked. They are more than the closing tag and a
-/// line break, so that a document without them is not well-formed.
+/// At least this many bytes at the end of a document are held back until it has been checked. They are more than the closing tag
+/// and a line break, so that a document without them is not well-formed.
 const HELD_BYTES: usize = 64;
 
 /// zlib's default level. Texts of up to some megabytes are compressed with it, once for each request that no cache answers. Higher
 /// levels would take much more time and save few bytes.
 const LEVEL: u32 = 6;
 
-/// Bytes at the start of a member's header that tell where its payload begins: the ten fixed ones, and XLEN (RFC 1952, section 2.3.1).
+/// The bytes at the start of a member's header that determine where its payload begins: the ten fixed ones, and XLEN (RFC 1952,
+/// section 2.3.1).
 const HEADER_START_BYTES: usize = 12;
 
-/// No body.
+/// Returns an empty body.
 pub(crate) fn empty() -> Body {
     Empty::new().boxed_unsync()
 }
 
-/// Returns a body at hand.
+/// Returns a body from bytes in memory.
 pub(crate) fn full(text: impl Into<Bytes>) -> Body {
     Full::new(text.into()).boxed_unsync()
 }
 
-/// Returns an object as it is stored, checked to have the length that its metadata says.
+/// Returns an object as it is stored. Checks that it has the length in its metadata.
 pub(crate) fn stored(
     key: ObjectKey,
     length: u64,
@@ -63,7 +65,7 @@ pub(crate) fn stored(
     }
 }
 
-/// Compresses these bytes into one gzip member, which does not depend on how they were cut into chunks.
+/// Compresses these bytes into one gzip member, which does not depend on the cuts between chunks.
 pub(crate) fn gzip(
     key: ObjectKey,
     chunks: impl Stream<Item = Result<Bytes, ObjectError>> + Send,
@@ -82,12 +84,12 @@ pub(crate) fn gzip(
     }
 }
 
-/// A stored gzip member, its header read and its payload to come.
+/// A stored gzip member whose header has been read, and whose payload follows.
 pub(crate) struct StoredMember {
     key: ObjectKey,
-    /// What has been read beyond the start of the header.
+    /// The bytes that have been read beyond the start of the header.
     read: Bytes,
-    /// How many bytes of header are still in front of the payload, from `read` on.
+    /// The number of header bytes before the payload, counted from the beginning of `read`.
     skip: usize,
     payload_bytes: u64,
     rest: BodyStream,
@@ -98,7 +100,7 @@ impl StoredMember {
     ///
     /// # Errors
     ///
-    /// [`ObjectError::Damaged`] if the body is no member of ours.
+    /// [`ObjectError::Damaged`] if the body is not a member of Waymark's.
     pub(crate) async fn open(
         key: &ObjectKey,
         length: u64,
@@ -135,7 +137,7 @@ impl StoredMember {
         PLAIN_HEADER.len() as u64 + self.payload_bytes
     }
 
-    /// Returns the member with a plain header in place of the one that has the directory. So equal documents are sent as equal
+    /// Returns the member with a plain header in place of that with the directory, so that equal documents are sent as equal
     /// bytes.
     pub(crate) fn gzip(self) -> impl Stream<Item = Result<Bytes, ObjectError>> + Send {
         stream::iter([Ok(Bytes::from_static(&PLAIN_HEADER))]).chain(self.payload())
@@ -172,8 +174,8 @@ impl StoredMember {
         }
     }
 
-    /// Returns the document's locs, one a line. The document must have this many bytes and entries. If it has no entries, the text
-    /// is one line break: a text that does not end with a line break counts as broken off.
+    /// Returns the document's locs, one on each line. The document must have this many bytes and entries. If it has no entries,
+    /// the text is one line break, because a text without a line break at its end counts as incomplete.
     pub(crate) fn text(
         self,
         bytes: u64,
@@ -188,7 +190,7 @@ impl StoredMember {
             while let Some(step) = document.try_next().await? {
                 locs.push(&step, &mut lines).map_err(|message| damaged(&key, message))?;
                 if lines.len() > LINE_END.len() {
-                    // The last line break waits for what comes after it.
+                    // The last line break is held back until something follows.
                     yield lines.split_to(lines.len() - LINE_END.len()).freeze();
                 }
             }

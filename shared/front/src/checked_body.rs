@@ -26,14 +26,14 @@ use crate::variant::Variant;
 
 /// The largest stored object that is read whole before it is sent.
 ///
-/// 50,000 entries with an image each take about 2 MB (`docs/BENCHMARKS.md`), so nearly every sitemap is checked. The function
-/// has 512 MB for one request at a time.
+/// 50,000 entries with an image each take about 2 MB (`docs/BENCHMARKS.md`), so nearly every sitemap is checked. The function has
+/// 512 MB and one request at a time.
 pub const MAX_WHOLE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// How objects are sent.
+/// Opens objects for sending.
 pub(crate) struct CheckedBodies {
     pub(crate) runtime: Arc<dyn Runtime>,
-    /// How long an object may take to arrive that is read whole.
+    /// The time limit for the arrival of an object that is read whole.
     pub(crate) body_timeout: Duration,
 }
 
@@ -56,13 +56,13 @@ impl CheckedBodies {
         let again = || -> BodyStream { Box::pin(stream::iter([Ok(whole.clone())])) };
         let variant = found.variant();
         match variant {
-            // Compressing again would cost more than holding the result in memory.
+            // Compressing again would cost more than keeping the result in memory.
             Variant::StoredGzip | Variant::TextGzip | Variant::TextGzipFile => {
                 let (_, chunks) = chunks(found, variant, again()).await?;
                 let made = chunks.try_collect::<Vec<Bytes>>().await?.concat();
                 Ok((Some(made.len() as u64), body::full(made)))
             }
-            // Up to 50 MB, and cheap to make twice.
+            // Up to 50 MB, and cheap to make again.
             Variant::Stored
             | Variant::Identity
             | Variant::Gzip
@@ -123,7 +123,7 @@ impl CheckedBodies {
     }
 }
 
-/// Returns the bytes that are sent of a stored object, which fail where it is damaged, and their number where it is known.
+/// Returns the bytes to send of a stored object, which fail where it is damaged, and their number if it is known.
 async fn chunks(
     found: &Representation,
     variant: Variant,

@@ -1,8 +1,8 @@
-//! What is sent in place of a sitemap or an index that settings have closed: one with nothing in it.
+//! The empty documents that are sent in place of a sitemap or an index that settings have closed.
 //!
-//! The index that names it may be in a cache for as long as the grace period lasts, and must not lead to a 404. It is
-//! what the publisher makes of a document without entries and without a style sheet, so a closed sitemap looks like
-//! one that was emptied, and equal bytes have equal ETags.
+//! An index that names the document may be in a cache during the grace period, and must not lead to a 404. The empty document is
+//! the one that the publisher makes without entries and without a style sheet. So a closed sitemap looks like an emptied one, and
+//! equal bytes have equal ETags.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ fn built(key: &ObjectKey) -> &'static Built {
     }
 }
 
-/// Returns the metadata of the empty document that has been sent since `changed`.
+/// Returns the metadata of an empty document that has been sent since `changed`.
 pub(crate) fn meta(key: &ObjectKey, changed: i64) -> ObjectMeta {
     let Built { bytes, directory } = built(key);
     ObjectMeta {

@@ -1,15 +1,15 @@
-//! Inflating in steps, with the member's own checksum and length ([RFC 1952](https://www.rfc-editor.org/rfc/rfc1952)).
+//! Inflates in steps, and verifies the member's own checksum and length ([RFC 1952](https://www.rfc-editor.org/rfc/rfc1952)).
 
 use bytes::{Buf, Bytes};
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-/// The most bytes that one step gives: deflate may turn a kilobyte into a megabyte, and memory must stay bounded.
+/// The most bytes of one step. Deflate may turn a kilobyte into a megabyte, and memory must be limited.
 pub const STEP_BYTES: usize = 64 * 1024;
 
-/// CRC-32 and length, after the deflate data.
+/// Bytes of the CRC-32 and the length after the deflated data.
 pub const TRAILER_BYTES: usize = 8;
 
-/// A member's payload on its way to a document.
+/// The inflater of a member's payload.
 pub struct Inflater {
     inflate: Decompress,
     step: Vec<u8>,
@@ -21,7 +21,7 @@ pub struct Inflater {
 }
 
 impl Inflater {
-    /// Returns an inflater for a document that must have so many bytes.
+    /// Returns an inflater for a document that must have this many bytes.
     #[must_use]
     pub fn new(expected: u64) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Inflater {
     ///
     /// # Errors
     ///
-    /// What is wrong with the payload.
+    /// The problem of the payload.
     pub fn step(&mut self, input: &mut Bytes) -> Result<Option<Bytes>, &'static str> {
         while !self.ended {
             let (read, written) = (self.inflate.total_in(), self.step.len());
@@ -69,11 +69,11 @@ impl Inflater {
         Ok(None)
     }
 
-    /// Checks that the whole document has come, with the right length and checksum.
+    /// Checks that the whole document has arrived, with the right length and checksum.
     ///
     /// # Errors
     ///
-    /// What was not.
+    /// The part that is not right.
     pub fn finish(&self) -> Result<(), &'static str> {
         let Some((crc, length)) = self.trailer.split_first_chunk::<4>() else {
             return Err("its end is missing");

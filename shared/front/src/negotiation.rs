@@ -1,24 +1,23 @@
 //! Accept-Encoding ([RFC 9110, section 12.5.3](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3)).
 //!
-//! Gzip is sent only to those who ask for it: several sitemap readers send no Accept-Encoding, and take what they
-//! get for XML.
+//! Gzip is sent only to clients that ask for it, because several sitemap readers send no Accept-Encoding and expect XML.
 
 use std::str::FromStr;
 
 use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
 
-/// Where gzip is sent.
+/// Where gzip is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gzip {
     /// As the encoding of a document, to clients that accept it, and as a file (`.xml.gz`, `.txt.gz`).
     #[default]
     Encoded,
-    /// As a file alone: for a server in front of this one that undoes or refuses encodings.
+    /// Only as a file, for a server in front of this one that undoes or refuses encodings.
     Files,
 }
 
-/// A text that is the name of no [`Gzip`].
+/// A text that is not the name of a [`Gzip`].
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not encoded or files")]
 pub struct UnknownGzip(String);
@@ -36,7 +35,7 @@ impl FromStr for Gzip {
 }
 
 impl Gzip {
-    /// Returns whether a request is answered with gzip as the encoding of what it asks for.
+    /// Returns whether the answer to a request is gzip-encoded.
     pub(crate) fn encodes(self, headers: &HeaderMap) -> bool {
         match self {
             Self::Encoded => accepts_gzip(headers),
@@ -45,12 +44,12 @@ impl Gzip {
     }
 }
 
-/// A weight in thousandths, as its grammar has at most three decimals.
+/// A weight in thousandths, because its grammar has at most three decimals.
 type Weight = u16;
 
 const FULL_WEIGHT: Weight = 1000;
 
-/// Returns whether to answer with gzip: it is acceptable, and identity is not expressly preferred to it.
+/// Returns whether to answer with gzip: it is acceptable, and identity is not explicitly preferred to it.
 #[must_use]
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let mut gzip = None;
@@ -69,7 +68,7 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
                 } else {
                     continue;
                 };
-            // If a coding is named twice, the refusal counts: everybody can read identity.
+            // If a coding is named twice, the lower weight counts, because every client can read identity.
             *slot = Some(slot.map_or(weight, |earlier: Weight| earlier.min(weight)));
         }
     }
@@ -77,7 +76,7 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     gzip > 0 && gzip >= identity.unwrap_or(0)
 }
 
-/// Returns a coding and its weight, or nothing for one that is malformed.
+/// Returns a coding and its weight. Returns `None` if the member is malformed.
 fn parse_member(member: &str) -> Option<(&str, Weight)> {
     let mut parts = member.split(';').map(str::trim);
     let coding = parts.next().filter(|coding| !coding.is_empty())?;
@@ -94,7 +93,7 @@ fn parse_member(member: &str) -> Option<(&str, Weight)> {
     parts.next().is_none().then_some((coding, weight))
 }
 
-/// `0`, `0.25`, `1`, `1.000`; nothing for what the grammar does not allow.
+/// Parses a weight: `0`, `0.25`, `1`, `1.000`. Returns `None` if the grammar does not allow it.
 fn parse_weight(text: &str) -> Option<Weight> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if decimals.len() > 3 || !decimals.bytes().all(|b| b.is_ascii_digit()) {

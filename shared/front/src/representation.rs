@@ -1,4 +1,4 @@
-//! A published object as it is sent, and its headers.
+//! A published object in the variant in which it is sent, and its headers.
 
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LAST_MODIFIED, VARY,
@@ -10,12 +10,12 @@ use sitemap::site::MAX_BYTES;
 use crate::validators::Validators;
 use crate::variant::Variant;
 
-/// What the answers under one path depend on. Browsers' navigations are told apart by Sec-Fetch-Dest, so a cache must
-/// not hand one's answer to a crawler.
+/// The headers on which the answers under one path depend. Navigations of browsers are recognized by Sec-Fetch-Dest, so a cache
+/// must not give the answer for a navigation to a crawler.
 pub(crate) const VARY_VALUE: HeaderValue =
     HeaderValue::from_static("Accept-Encoding, Sec-Fetch-Dest");
 
-/// An object as it is sent.
+/// An object in the variant in which it is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Representation {
     key: ObjectKey,
@@ -26,10 +26,12 @@ pub(crate) struct Representation {
 }
 
 impl Representation {
+    /// Returns the representation of an object in a variant.
+    ///
     /// # Errors
     ///
-    /// [`ObjectError::Damaged`] if the object's metadata does not describe a document: then nothing true can be said
-    /// of it in a header.
+    /// [`ObjectError::Damaged`] if the object's metadata does not describe a document, because no correct header can be made of
+    /// it.
     pub(crate) fn new(
         key: &ObjectKey,
         variant: Variant,
@@ -42,7 +44,7 @@ impl Representation {
         let document = meta
             .document
             .ok_or_else(|| damaged("no document in its metadata"))?;
-        // No published object is empty. And on a streamed function URL a 200 without a body may hang.
+        // No published object is empty. Besides, a 200 without a body may hang on a streamed function URL.
         if document.bytes == 0 || meta.length == 0 {
             return Err(damaged("it is empty"));
         }
@@ -58,8 +60,8 @@ impl Representation {
         };
         let validators = Validators::new(&tag, Some(document.changed))
             .ok_or_else(|| damaged("its digest cannot stand in an ETag"))?;
-        // A streamed function URL is said to undo the encoding and to leave the ETag as it is. A strong ETag would then belong to two
-        // different sequences of bytes.
+        // A streamed function URL is said to undo the encoding and to leave the ETag as it is. A strong ETag would then belong to
+        // two different byte sequences.
         let validators = if variant.is_encoded() {
             validators.weak()
         } else {

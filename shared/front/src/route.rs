@@ -1,16 +1,16 @@
-//! Which document a path asks for, and in which form.
+//! The routes of paths: a document and its form.
 //!
-//! Paths are compared as they arrive: nothing is percent-decoded, so an encoded slash or dot names nothing.
+//! Paths are compared as they arrive. Nothing is percent-decoded, so a path with an encoded slash or dot has no route.
 
 use objects::{FILES, Form, ObjectKey, PublishedFile};
 use sitemap::site::{is_indexnow_key, is_series_name};
 
 use crate::asset::Asset;
 
-/// The forms that are told apart by their extensions.
+/// The forms that differ by their extensions.
 const FORMS: [Form; 4] = [Form::Xml, Form::Gz, Form::Text, Form::TextGz];
 
-/// Where other systems keep their index, and crawlers look without being told. They redirect to the first index.
+/// The paths of the index in other systems, which crawlers try by themselves. They redirect to the first index.
 const INDEX_ALIASES: [&str; 4] = [
     "/sitemap.xml",
     "/wp-sitemap.xml",
@@ -18,21 +18,21 @@ const INDEX_ALIASES: [&str; 4] = [
     "/sitemapindex.xml",
 ];
 
-/// What a path leads to.
+/// The route of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// A published object, and the form in which it is wanted.
+    /// A published object, and the requested form.
     Object(ObjectKey, Form),
-    /// The file that proves an IndexNow key to be the site's, if this is its key: `[A-Za-z0-9-]{8,128}`.
+    /// The file that proves the site's ownership of an IndexNow key, if this is its key: `[A-Za-z0-9-]{8,128}`.
     KeyFile(String),
     /// A file that every site has.
     Asset(Asset),
-    /// Another path on the same host.
+    /// A redirect to another path on the same host.
     Redirect(String),
 }
 
 impl Route {
-    /// Returns the route of a path on a site, or nothing where there can be no document.
+    /// Returns the route of a path on a site. Returns `None` if there can be no document.
     #[must_use]
     pub fn parse(site: &str, path: &str) -> Option<Self> {
         if INDEX_ALIASES.contains(&path) {
@@ -54,8 +54,8 @@ impl Route {
             .or_else(|| is_key().then(|| Self::KeyFile(stem.to_owned())))
     }
 
-    /// Returns the route of a shard or an index. Each number has one spelling: there is no route for `02`, `+2` or a number that is
-    /// too large.
+    /// Returns the route of a shard or an index. Each number has one spelling: `02`, `+2` or a number that is too large has no
+    /// route.
     fn numbered(site: &str, stem: &str, form: Form) -> Option<Self> {
         let key = ObjectKey::from_stem(site, stem)?;
         if let ObjectKey::Shard { series, .. } = &key
@@ -69,13 +69,13 @@ impl Route {
         let own = key.stem();
         match stem.strip_prefix(&own)? {
             "" => Some(Self::Object(key, form)),
-            // The first has no number.
+            // The first one has no number.
             "0" | "1" => Some(Self::Redirect(format!("/{own}{}", form.extension()))),
             _ => None,
         }
     }
 
-    /// Paths of all kinds, but for the file of an IndexNow key.
+    /// Returns paths of all kinds, except the file of an IndexNow key.
     pub(crate) fn examples(site: &str) -> Vec<String> {
         let mut paths: Vec<String> = INDEX_ALIASES.map(str::to_owned).into();
         paths.extend(Asset::ALL.map(|asset| asset.path().to_owned()));
@@ -152,7 +152,7 @@ mod tests {
             (&format!("/{long_key}.txt"), key_file(&long_key)),
             ("/a-sitemap2.txt", shard("a", 2, Form::Text)),
             ("/-sitemap.txt", key_file("-sitemap")),
-            // A sitemap's name, with a number that none has: no site may have it as its key.
+            // A sitemap's name with an invalid number. No site may have it as its key.
             ("/a-sitemap02.txt", None),
             ("/sitemap.xml", redirect("/sitemap_index.xml")),
             ("/wp-sitemap.xml", redirect("/sitemap_index.xml")),

@@ -1,4 +1,4 @@
-//! What the front takes from the process that it runs in.
+//! The front's inputs from its process.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use objects::{ObjectError, ObjectKey};
 
-/// The time, pauses, and where broken bodies are counted.
+/// The time, pauses, and the counter of failed bodies.
 pub trait Runtime: fmt::Debug + Send + Sync {
     /// Returns the time in Unix seconds.
     fn now(&self) -> i64;
@@ -14,7 +14,7 @@ pub trait Runtime: fmt::Debug + Send + Sync {
     /// Completes after this time.
     fn sleep(&self, pause: Duration) -> BoxFuture<'static, ()>;
 
-    /// Counts a body that broke off after its status was sent, at the moment when it does. The front has logged it, and
-    /// the client sees no more than the early end.
+    /// Counts a body that failed after its status was sent, at that moment. The front has logged it, and the client only sees the
+    /// early end.
     fn body_broke(&self, key: &ObjectKey, error: &ObjectError);
 }

@@ -1,4 +1,4 @@
-//! The site files, which say what the front must know of each site.
+//! The site files, with the front's data about each site.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,20 +7,20 @@ use futures::TryStreamExt;
 use objects::{ObjectError, ObjectKey, Objects, SiteFile};
 use tracing::warn;
 
-/// Seconds for which a site file that was read is used. A site that becomes private is closed here after at most this time.
+/// Seconds for which a site file is used after it was read. So a site that becomes private is closed here after at most this
+/// time.
 pub const SITE_FILE_TTL_SECONDS: i64 = 5;
 
-/// The most sites remembered at a time; the one read longest ago makes room. A file is a few hundred bytes.
+/// The most sites that are cached. The one that was read the longest ago is replaced. A file has a few hundred bytes.
 pub const MAX_CACHED_SITES: usize = 1_000;
 
-/// The most bytes that are read of a site file. One that names as many types as a site may have is shorter.
+/// The most bytes that are read of a site file. A file with the most types that a site may have is shorter.
 pub const MAX_SITE_FILE_BYTES: usize = 128 * 1024;
 
 /// The site files that were read recently.
 ///
-/// - A missing one is not remembered: a new site is served as soon as it is published, and names that are no site's
-///   take up no room.
-/// - One that is too old is still used while the bucket fails.
+/// - A missing file is not cached. So a new site is served as soon as it is published, and names without a site take up no room.
+/// - An expired file is still used while the bucket fails.
 #[derive(Debug, Default)]
 pub(crate) struct SiteFiles {
     read: Mutex<BTreeMap<String, Read>>,
@@ -29,13 +29,14 @@ pub(crate) struct SiteFiles {
 #[derive(Debug)]
 struct Read {
     file: Arc<SiteFile>,
-    /// Unix seconds.
+    /// The time of the read, in Unix seconds.
     at: i64,
 }
 
 impl SiteFiles {
-    /// Returns the site's file as it is, or as it was at most [`SITE_FILE_TTL_SECONDS`] ago, or `None` if there is no such site. A
-    /// remembered file that `closes` what was asked for is read again: by now the index may list what was closed then.
+    /// Returns the site's current file, or one that was read at most [`SITE_FILE_TTL_SECONDS`] ago. Returns `None` if the site
+    /// does not exist. If a cached file `closes` the requested object, it is read again, because the index may list the object by
+    /// now.
     pub(crate) async fn get(
         &self,
         objects: &dyn Objects,
@@ -91,7 +92,7 @@ impl SiteFiles {
         files.insert(site.to_owned(), read);
     }
 
-    /// Locks the map. Each change is one call on it, so a thread that panicked cannot have left it half changed.
+    /// Locks the map. Each change is one call of the map, so a thread that panicked cannot have left it half changed.
     fn read(&self) -> MutexGuard<'_, BTreeMap<String, Read>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! From a request to a response.
+//! Makes responses to requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ use crate::view::{self, Reader};
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// A sitemap is no search result, but its links are to be followed.
+/// A sitemap is not a search result, but its links are to be followed.
 const X_ROBOTS_TAG_VALUE: HeaderValue = HeaderValue::from_static("noindex, follow");
 
 /// The tag by which CloudFront invalidates everything that it has cached of one site: `site:www.example.com`.
@@ -41,28 +41,28 @@ const CACHE_TAG: HeaderName = HeaderName::from_static("cache-tag");
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
-/// For redirects, 404s and the IndexNow key. A document that is published next may be hidden by a cached 404 for this minute.
+/// For redirects, 404s and the IndexNow key. A cached 404 may hide a newly published document for this minute.
 const BRIEF: HeaderValue = HeaderValue::from_static("public, max-age=60, s-maxage=60");
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// Assets change only with a deployment, and an old style sheet does no harm. The query of the view's assets has their digest. But a CDN
-/// whose cache ignores the query could keep an old asset under a new address, so CDNs may keep it for a minute only.
+/// Assets change only with a deployment, and an old style sheet does no harm. The query of the view's assets has their digest.
+/// But a CDN that ignores the query could keep an old asset under a new address, so CDNs may keep it only for a minute.
 const ASSET_CACHE_CONTROL: HeaderValue =
     HeaderValue::from_static("public, max-age=86400, s-maxage=60");
 
-/// When a client should ask again after a 503. It is longer than a throttled bucket takes to recover, and far shorter than crawlers
-/// wait by themselves.
+/// The seconds after which a client should retry a 503. They are longer than a throttled bucket takes to recover, and far shorter
+/// than crawlers wait by themselves.
 const RETRY_AFTER_SECONDS: u64 = 30;
 
 const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// The front that crawlers and people see of the sites in a bucket.
+/// The front of the sites in a bucket, for crawlers and people.
 ///
-/// - A site is named by [`SITE_HOST_HEADER`](crate::SITE_HOST_HEADER), or without it by the path, and nothing outside that
-///   site's published objects is ever read.
-/// - Every response says how long it may be kept, and that it is not to be indexed.
-/// - What went wrong is in the log, never in a response.
+/// - [`SITE_HOST_HEADER`](crate::SITE_HOST_HEADER) names the site, or without it the path does. Only that site's published
+///   objects are ever read.
+/// - Every response says how long it may be cached, and that it is not to be indexed.
+/// - Errors are in the log, never in a response.
 pub struct SiteFront {
     objects: Arc<dyn Objects>,
     runtime: Arc<dyn Runtime>,
@@ -72,8 +72,8 @@ pub struct SiteFront {
 }
 
 impl SiteFront {
-    /// Returns a front for the sites in this bucket. An object that is checked before it is sent has to arrive within
-    /// `body_timeout`.
+    /// Returns a front for the sites in this bucket. `body_timeout` is the limit for the arrival of an object that is checked
+    /// before it is sent.
     #[must_use]
     pub fn new(
         objects: Arc<dyn Objects>,
@@ -92,7 +92,7 @@ impl SiteFront {
         }
     }
 
-    /// Returns the same front, but with this choice of where gzip is sent.
+    /// Returns the same front, but with this setting of where gzip is used.
     #[must_use]
     pub fn with_gzip(mut self, gzip: Gzip) -> Self {
         self.gzip = gzip;
@@ -136,7 +136,7 @@ impl SiteFront {
             return Ok(not_found());
         };
         match route {
-            // The same on every site: no site is looked up, so a function that has just started needs no client.
+            // The same on every site. No site is looked up, so a function that has just started needs no client.
             Route::Redirect(location) => Ok(moved(location)),
             Route::Asset(asset) => Ok(sent_asset(*asset, asked.condition.as_ref())),
             Route::KeyFile(key) => self.key_file(site, key).await,
@@ -189,7 +189,7 @@ impl SiteFront {
         Ok(answer.unwrap_or_else(absent))
     }
 
-    /// Returns the file that proves an IndexNow key to be the site's, if it is.
+    /// Returns the file that proves the site's ownership of an IndexNow key. Returns `None` if the site does not have this key.
     async fn key_file(&self, site: &str, key: &str) -> Result<Response<Body>, ObjectError> {
         let now = self.runtime.now();
         let is_other = |file: &SiteFile| file.indexnow_key.as_deref() != Some(key);
@@ -200,7 +200,7 @@ impl SiteFront {
         })
     }
 
-    /// Returns the view of a published object, or `None` if there is none to show.
+    /// Returns the view of a published object. Returns `None` if there is no object to show.
     async fn viewed(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, ObjectError> {
         let Some(meta) = self.objects.head(lookup.key).await? else {
             return Ok(None);
@@ -209,9 +209,9 @@ impl SiteFront {
         Ok(lookup.shown(meta)?.map(|_| ok(headers, body::full(page))))
     }
 
-    /// Returns the answer from a published object, or `None` if there is none to show. It takes one call on the bucket, and two
-    /// only for a conditional request whose copy is out of date. HEAD makes the same calls as GET, so that both say the same. The
-    /// body of a closed object is not read.
+    /// Returns the answer from a published object, or `None` if there is no object to show. It takes one call of the bucket, or
+    /// two for a conditional request whose copy is outdated. HEAD makes the same calls as GET, so that both give the same
+    /// headers. The body of a closed object is not read.
     async fn published(&self, lookup: &Lookup<'_>) -> Result<Option<Response<Body>>, ObjectError> {
         let is_closed = matches!(lookup.closure, Closure::Closed(_));
         if is_closed || lookup.condition.is_some() {
@@ -251,11 +251,11 @@ impl SiteFront {
     }
 }
 
-/// Returns whether a site's file closes an object.
+/// Returns whether a site's file closes an object, and since when.
 fn closure(file: &SiteFile, key: &ObjectKey) -> Closure {
     match key.closing() {
         Closing::Never => Closure::Open(None),
-        // A site that wants none may still have the object of one, empty or about to be.
+        // A site that wants no llms.txt may still have its object, which is empty or about to be.
         Closing::AtOnce if matches!(key, ObjectKey::Llms { .. }) && !file.llms => {
             Closure::Closed(None)
         }
@@ -268,12 +268,12 @@ fn closure(file: &SiteFile, key: &ObjectKey) -> Closure {
     }
 }
 
-/// Returns whether a document that has been empty since then is in no cached index any more.
+/// Returns whether no cached index can list a document that has been empty since this time.
 fn is_over(since: i64, file: &SiteFile, now: i64) -> bool {
     now >= since.saturating_add(file.emptied_grace_seconds)
 }
 
-/// What is looked for, and on what terms.
+/// A requested object and its conditions.
 struct Lookup<'a> {
     condition: Option<&'a Condition<'a>>,
     key: &'a ObjectKey,
@@ -284,10 +284,10 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// Returns the object as it is sent, or `None` if it has been empty for too long. The first index may be empty for ever,
-    /// because robots.txt always names it. A closed object is sent empty. If settings have closed it or opened it again, its
-    /// Last-Modified is the later one of two times: when the object changed, and when these settings did. Before either, readers
-    /// saw something else.
+    /// Returns the object's representation, or `None` if it has been empty for too long. The first index may be empty forever,
+    /// because robots.txt always names it. A closed object is sent empty. If settings have closed or reopened it, its
+    /// Last-Modified is the later of two times: when the object changed, and when the settings did. Earlier readers saw something
+    /// else.
     fn shown(&self, mut meta: ObjectMeta) -> Result<Option<Representation>, ObjectError> {
         let found = Representation::new(self.key, self.variant, meta.clone())?;
         let document = found.document();
@@ -346,8 +346,8 @@ fn not_found() -> Response<Body> {
     plain(StatusCode::NOT_FOUND, BRIEF, "Not found\n")
 }
 
-/// Returns the 404. A person who opens a sitemap in a browser gets the view with it, which says what to do. A closed object looks
-/// the same as one that never existed.
+/// Returns the 404. A person who opens a sitemap in a browser gets the view with it, which explains what to do. A closed object
+/// looks the same as one that never existed.
 fn absent(reader: Reader, variant: Variant) -> Response<Body> {
     if !variant.is_document() {
         return not_found();

@@ -1,14 +1,15 @@
-//! Which site a request is for.
+//! The site of a request.
 
 use http::HeaderMap;
 use sitemap::site::is_site_host;
 
-/// The header that names the site: the CDN sets it from the viewer's host, over whatever the viewer sent. `Host` is
-/// the function's own and `X-Forwarded-Host` anybody's, so neither is read.
+/// The header that names the site. The CDN sets it from the viewer's host, and replaces any value that the viewer sent.
+///
+/// `Host` is the function's own, and any client can send `X-Forwarded-Host`, so neither is read.
 pub const SITE_HOST_HEADER: &str = "x-waymark-host";
 
-/// Returns the site that a request names, if it is fit for an object key. A single dot or a slash in it could lead out of the site's
-/// folder.
+/// Returns the site that a request names, if it is valid in an object key. A single dot or a slash in it could lead out of the
+/// site's folder.
 #[must_use]
 pub fn named(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(SITE_HOST_HEADER).iter();

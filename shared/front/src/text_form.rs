@@ -4,15 +4,15 @@
 use bytes::BytesMut;
 use memchr::memmem;
 
-/// In our documents the sitemap namespace is the default one and no comment or CDATA occurs, so these tags are a
-/// `<url>`'s own `<loc>` and nothing else: an image's is `<image:loc>`, and text is escaped.
+/// In Waymark's documents the sitemap namespace is the default one, and there are no comments and no CDATA. So these tags are
+/// only a `<url>`'s own `<loc>`: an image's is `<image:loc>`, and text is escaped.
 const OPEN: &[u8] = b"<loc>";
 const CLOSE: &[u8] = b"</loc>";
 
-/// What ends a line of the text form, also the last.
+/// The end of each line of the text form, including the last.
 pub(crate) const LINE_END: &[u8] = b"\n";
 
-/// The longest loc, escaped: 2,047 bytes of which each may be a five-letter entity with its two marks.
+/// The most bytes of an escaped loc: 2,047 bytes, each of which may be an entity of four letters with its two marks.
 const MAX_ESCAPED_LOC_BYTES: usize = 2_047 * 6;
 
 const ENTITIES: [(&[u8], u8); 5] = [
@@ -23,27 +23,27 @@ const ENTITIES: [(&[u8], u8); 5] = [
     (b"apos;", b'\''),
 ];
 
-/// Finds the locs of a document that comes in pieces.
+/// Finds the locs of a document that arrives in pieces.
 #[derive(Debug, Default)]
 pub struct Locs {
-    /// The end of the last piece, from the first tag on that may go on in the next piece.
+    /// The end of the last piece, from the first tag on that may continue in the next piece.
     unread: Vec<u8>,
     found: u64,
 }
 
 impl Locs {
-    /// Appends the locs that this piece completes, a line each.
+    /// Appends the locs that this piece completes, each on a line.
     ///
     /// # Errors
     ///
-    /// What is wrong with the document.
+    /// The problem of the document.
     pub fn push(&mut self, piece: &[u8], lines: &mut BytesMut) -> Result<(), &'static str> {
         self.unread.extend_from_slice(piece);
         let mut done = 0;
         loop {
             let rest = &self.unread[done..];
             let Some(open) = memmem::find(rest, OPEN) else {
-                // The piece may end within a tag, at worst before the tag's last byte.
+                // The piece may end within a tag, at most before the tag's last byte.
                 done += rest.len().saturating_sub(OPEN.len() - 1);
                 break;
             };
@@ -67,11 +67,11 @@ impl Locs {
         Ok(())
     }
 
-    /// Checks that there were as many locs as there should be, and that none is cut off.
+    /// Checks that the number of locs is right, and that none is incomplete.
     ///
     /// # Errors
     ///
-    /// What is wrong with the document.
+    /// The problem of the document.
     pub fn finish(&self, entries: u64) -> Result<(), &'static str> {
         if self.found == entries {
             Ok(())

@@ -6,23 +6,23 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue};
 
-/// The last second that an HTTP date can tell: the end of the year 9999.
+/// The last second that an HTTP date can express: the end of the year 9999.
 const MAX_HTTP_DATE_SECONDS: i64 = 253_402_300_799;
 
 /// Marks an ETag as weak.
 const WEAK: &str = "W/";
 
-/// What a later request may compare its copy with.
+/// The validators of a document, with which later requests compare their copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validators {
     etag: HeaderValue,
-    /// Unix seconds, between the epoch and [`MAX_HTTP_DATE_SECONDS`].
+    /// The time of the last change in Unix seconds, between the epoch and [`MAX_HTTP_DATE_SECONDS`]. `None` if it is not known.
     changed: Option<i64>,
 }
 
 impl Validators {
-    /// Returns the strong ETag `"<tag>"`, and the time of the last change in Unix seconds if it is known. Returns `None` if the tag
-    /// cannot stand in an ETag.
+    /// Returns the strong ETag `"<tag>"`, and the time of the last change in Unix seconds if it is known. Returns `None` if the
+    /// tag is not valid in an ETag.
     #[must_use]
     pub fn new(tag: &str, changed: Option<i64>) -> Option<Self> {
         let is_tag = !tag.is_empty() && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
@@ -31,8 +31,8 @@ impl Validators {
         Some(Self { etag, changed })
     }
 
-    /// Returns the same with a weak ETag, for bytes that a server on the way may encode differently. With it a client can still ask
-    /// whether its copy is current, but must not join parts of two copies.
+    /// Returns the same with a weak ETag, for bytes that an intermediate server may encode differently. With it a client can
+    /// still revalidate its copy, but must not combine parts of two copies.
     #[must_use]
     pub fn weak(mut self) -> Self {
         let weak = [WEAK.as_bytes(), self.opaque()].concat();
@@ -54,7 +54,7 @@ impl Validators {
         &self.etag
     }
 
-    /// Last-Modified.
+    /// Returns the Last-Modified. Returns `None` if the time is not known.
     #[must_use]
     pub fn last_modified(&self) -> Option<HeaderValue> {
         let seconds = u64::try_from(self.changed?).ok()?;
@@ -64,7 +64,7 @@ impl Validators {
         .ok()
     }
 
-    /// Returns whether the copy that a conditional request names is this one.
+    /// Returns whether the copy of a conditional request is current.
     #[must_use]
     pub fn meet(&self, condition: &Condition<'_>) -> bool {
         match condition {
@@ -82,9 +82,9 @@ impl Validators {
 /// The copy that the sender of a conditional request has.
 #[derive(Clone, Copy, Debug)]
 pub enum Condition<'r> {
-    /// If-None-Match, in these headers: one of these ETags. It precedes If-Modified-Since.
+    /// If-None-Match in these headers, with one or more ETags. It takes precedence over If-Modified-Since.
     Tags(&'r HeaderMap),
-    /// If-Modified-Since: that of this time in Unix seconds, if it is one.
+    /// If-Modified-Since, as a time in Unix seconds. `None` if it is not a valid time.
     Since(Option<i64>),
 }
 
@@ -104,8 +104,8 @@ impl<'r> Condition<'r> {
     }
 }
 
-/// Returns whether an If-None-Match value is `*` or has the opaque tag, in the weak comparison that it prescribes: caches weaken a
-/// tag when they compress.
+/// Returns whether an If-None-Match value is `*` or has the opaque tag. The comparison is the weak one that the header
+/// prescribes, because caches weaken a tag when they compress.
 fn lists(value: &[u8], opaque_tag: &[u8]) -> bool {
     if value.trim_ascii() == b"*" {
         return true;

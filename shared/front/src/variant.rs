@@ -2,29 +2,29 @@
 
 use objects::Form;
 
-/// The bytes that are sent: each has an ETag of its own.
+/// The bytes to send. Each variant has an ETag of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// The object as it is stored, for one that is not stored compressed.
+    /// The object as stored, for objects that are not stored compressed.
     Stored,
-    /// The same, compressed on the way, as an encoding.
+    /// The object as stored, compressed on the way as an encoding.
     StoredGzip,
     /// The document, inflated.
     Identity,
-    /// The gzip member, as an encoding of the document.
+    /// The gzip member as an encoding of the document.
     Gzip,
-    /// The gzip member, as a file.
+    /// The gzip member as a file.
     GzipFile,
     /// The locs of the document.
     Text,
-    /// The same, compressed on the way, as an encoding.
+    /// The locs, compressed on the way as an encoding.
     TextGzip,
-    /// The same, compressed on the way, as a file.
+    /// The locs, compressed on the way as a file.
     TextGzipFile,
 }
 
 impl Variant {
-    /// Returns what is sent of a form, with or without gzip as its encoding.
+    /// Returns the variant of a form, with or without gzip as its encoding.
     #[must_use]
     pub fn of(form: Form, is_encoded: bool) -> Self {
         match form {
@@ -39,7 +39,7 @@ impl Variant {
         }
     }
 
-    /// Returns what is added to the document's ETag, so that each variant has an ETag of its own.
+    /// Returns the suffix of the document's ETag, so that each variant has an ETag of its own.
     #[must_use]
     pub fn tag_suffix(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Variant {
         matches!(self, Self::Identity | Self::Gzip)
     }
 
-    /// Returns whether gzip is its encoding. A gzip file has none: it is the file that was asked for.
+    /// Returns whether gzip is its encoding. A gzip file has no encoding: the client asked for that file.
     #[must_use]
     pub fn is_encoded(self) -> bool {
         matches!(self, Self::Gzip | Self::StoredGzip | Self::TextGzip)

@@ -1,13 +1,13 @@
 //! The view for people: a page that fetches its own path as XML and shows it as a table.
 //!
-//! Only a browser that opens a sitemap gets the view: only browsers send `Sec-Fetch-Dest: document`, and only for navigations.
-//! Accept decides nothing, since crawlers ask for text/html too. A program that drives a browser is recognised by its User-Agent, or
-//! by `SIGNATURE_AGENT`.
+//! Only a browser that opens a sitemap gets the view. Only browsers send `Sec-Fetch-Dest: document`, and only for navigations.
+//! Accept is not read, because crawlers ask for text/html too. A program that drives a browser is recognized by its User-Agent,
+//! or by `SIGNATURE_AGENT`.
 //!
-//! - The page is the same for every sitemap, also for one that does not exist (a 404). It has nothing of a document or a request, so
-//!   there is nothing to escape. Its script reads the XML and makes elements of it.
-//! - No cache stores the page, nor the XML that a navigation gets. So no cache can give the answer for a person to a crawler, or the
-//!   reverse. What the page fetches is no navigation, and is cached as for every crawler.
+//! - The page is the same for every sitemap, even for one that does not exist (a 404). It contains nothing of a document or a
+//!   request, so there is nothing to escape. Its script reads the XML and makes elements of it.
+//! - No cache stores the page, nor the XML that a navigation gets. So no cache can give the answer for a person to a crawler, or
+//!   the reverse. The page's own request is not a navigation, and its answer is cached as for every crawler.
 
 use std::sync::LazyLock;
 
@@ -18,17 +18,17 @@ use http::{HeaderMap, HeaderValue};
 use crate::asset::Asset;
 use crate::representation::VARY_VALUE;
 
-/// How an answer to a navigation may be kept: not at all.
+/// The Cache-Control of an answer to a navigation.
 pub(crate) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-store");
 
-/// The query that asks for XML in a browser. Elsewhere it changes nothing.
+/// The query that asks for XML in a browser. In other requests it has no effect.
 const XML_QUERY: &str = "view=xml";
 
-/// What crawlers call themselves, in lower case. Those that run a browser send its headers, and what they are to read is
-/// the XML. A person whose browser has one of these in its name sees the XML, with its style sheet.
+/// Parts of crawlers' names, in lower case. Crawlers that run a browser send its headers, but are to read the XML. A person whose
+/// browser has one of these in its name sees the XML, with its style sheet.
 const BOTS: [&str; 7] = [
     "bot",     // Googlebot, bingbot, Applebot, YandexBot, GPTBot and most others
-    "crawl",   // whoever says crawler
+    "crawl",   // others that call themselves crawlers
     "spider",  // Baiduspider, Bytespider
     "slurp",   // Yahoo
     "google-", // Google-InspectionTool, Google-Read-Aloud
@@ -36,19 +36,20 @@ const BOTS: [&str; 7] = [
     "mediapartners", // Google's for advertisements
 ];
 
-/// Names the operator of a program that signs its requests
-/// ([Web Bot Auth](https://datatracker.ietf.org/doc/draft-meunier-http-message-signatures-directory/)). Whether it is true
-/// is not checked: all that it brings is the XML, which is anybody's.
+/// The header with the operator of a program that signs its requests ([Web Bot
+/// Auth](https://datatracker.ietf.org/doc/draft-meunier-http-message-signatures-directory/)). The signature is not checked,
+/// because the header only leads to the XML, which is public.
 const SIGNATURE_AGENT: &str = "signature-agent";
 
-/// Allows nothing from other hosts and nothing inline. The page's script never makes markup of texts, and with this it cannot.
+/// Allows nothing from other hosts and nothing inline. The page's script never makes markup of texts, and this policy prevents
+/// it.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 );
 
-/// The page. Its script and style are named with their digests: with a deployment that changes them, so do their
-/// addresses, and no browser shows the new page with the old script.
+/// The page. The addresses of its script and style contain their digests, so they change with a deployment, and no browser
+/// combines the new page with an old script.
 static PAGE: LazyLock<String> = LazyLock::new(|| {
     let named = |page: String, asset: Asset| {
         let versioned = format!("{}?v={}", asset.path(), asset.digest());
@@ -58,19 +59,19 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
     named(named(page, Asset::ViewCss), Asset::ViewScript)
 });
 
-/// Who reads the answer to a request.
+/// The reader of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// A program.
     Program,
-    /// A browser's navigation that is to see the document: a crawler's, or that of a person who asks for the XML.
+    /// A navigation of a browser that is to get the document: that of a crawler, or of a person who asks for the XML.
     Browser,
-    /// A person in a browser, who is to see the page in place of the document.
+    /// A person in a browser, who is to see the page instead of the document.
     Person,
 }
 
 impl Reader {
-    /// Returns who reads the answer to this request.
+    /// Returns the reader of the answer to this request.
     pub(crate) fn of(request: &Parts) -> Self {
         let headers = &request.headers;
         let dest = headers.get("sec-fetch-dest");
@@ -86,7 +87,7 @@ impl Reader {
         }
     }
 
-    /// Returns whether the answer is shown by a browser, as a page or as it is.
+    /// Returns whether a browser shows the answer, as the view or as XML.
     pub(crate) fn is_navigation(self) -> bool {
         self != Self::Program
     }

@@ -1,4 +1,4 @@
-//! Bodies that are checked, bodies that stream, and bodies that break.
+//! Bodies that are checked, that stream, and that fail.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -72,7 +72,7 @@ async fn a_damaged_object_is_unavailable() {
         fixture.bucket.insert(&shard("post", 1), stored);
         for path in ["/post-sitemap.xml", "/post-sitemap.txt"] {
             is_unavailable(&fixture, path, name).await;
-            // A copy that is current by the metadata is not sent again, whatever has become of the rest.
+            // A copy that is current by the metadata is not sent again, whatever the state of the body is.
             let conditional = fixture.get(path, &[("if-none-match", "*")]).await;
             let expected = if everywhere { 503 } else { 304 };
             assert_eq!(conditional.status, expected, "{name} {path}");
@@ -84,7 +84,7 @@ fn set_digest(stored: &mut Stored, digest: &str) {
     stored.meta.document.as_mut().unwrap().digest = digest.to_owned();
 }
 
-/// In the XML form or the text form, in every coding, to GET and to HEAD.
+/// Checks the answers in the XML form or the text form, in every coding, to GET and to HEAD.
 async fn is_unavailable(fixture: &Fixture, path: &str, what: &str) {
     let file = format!("{path}.gz");
     for (path, headers) in [(path, &[][..]), (path, &[GZIP]), (&file, &[])] {
@@ -177,7 +177,7 @@ async fn a_damaged_feed_and_a_damaged_robots_txt_are_unavailable() {
     }
 }
 
-/// A urlset that is too large to be read whole. Of its last step from the inflater there is one byte.
+/// Returns a urlset that is too large to be read whole. The inflater's last step has only one byte.
 fn large() -> (String, Stored) {
     const ENTRIES: usize = 100_000;
     let entries: String = (0..ENTRIES)
@@ -200,7 +200,7 @@ fn large() -> (String, Stored) {
 
 const STEP_BYTES: usize = 64 * 1024;
 
-/// The objects whose bodies broke off since this was last asked.
+/// Returns the objects whose bodies have failed since the last call.
 fn broken(fixture: &Fixture) -> Vec<ObjectKey> {
     std::mem::take(&mut *fixture.process.broken.lock().unwrap())
 }
@@ -263,7 +263,7 @@ async fn a_large_body_that_breaks_off_is_seen_to_be_broken_and_is_counted() {
                 (whole.status, &whole.headers)
             );
             let broken = broken(&fixture);
-            // A gzip member is sent as it is stored, with the checksum that finds the damage.
+            // A gzip member is sent as stored, with the checksum that reveals the damage.
             if is_flipped && path.contains(".xml") && whole.body.starts_with(&PLAIN_HEADER) {
                 assert!(answer.try_gunzip().is_err(), "{what} {path} {headers:?}");
                 assert_eq!(broken, []);
@@ -305,7 +305,7 @@ async fn a_large_document_streams_in_small_steps() {
     large.chunk_bytes = large.body.len() / PIECES;
     let fixture = Fixture::new();
     fixture.bucket.insert(&index(1), large);
-    // The site file is known by then.
+    // The site file is cached then.
     fixture.get("/robots.txt", &[]).await;
     fixture.bucket.0.chunks_read.store(0, Ordering::Relaxed);
     let mut body = open(&fixture, "/sitemap_index.xml").await;
@@ -324,7 +324,7 @@ async fn a_large_document_streams_in_small_steps() {
     assert_eq!(sent, bytes);
 }
 
-/// A kilobyte may hold a megabyte: of what is read whole, the document still is not.
+/// Tests an object that is small enough to be read whole, but whose document is not. A kilobyte may contain a megabyte.
 #[tokio::test]
 async fn a_document_that_inflates_far_is_sent_in_small_steps() {
     const PIECE: &[u8] = &[b' '; 1_000_000];

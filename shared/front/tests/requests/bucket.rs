@@ -14,7 +14,7 @@ use sitemap::member::PLAIN_HEADER;
 
 use crate::fixture::{CHANGED, DIGEST, GRACE_SECONDS, SITE};
 
-/// A bucket in memory that counts what is asked of it, and fails on demand.
+/// A bucket in memory that counts its calls, and fails on demand.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bucket(pub(crate) Arc<State>);
 
@@ -22,7 +22,7 @@ pub(crate) struct Bucket(pub(crate) Arc<State>);
 pub(crate) struct State {
     pub(crate) objects: Mutex<BTreeMap<String, Stored>>,
     pub(crate) calls: Mutex<Vec<&'static str>>,
-    /// The keys that were asked for.
+    /// The keys of its calls.
     pub(crate) keys: Mutex<BTreeSet<String>>,
     pub(crate) fails: AtomicBool,
     pub(crate) chunks_read: AtomicUsize,
@@ -32,27 +32,27 @@ pub(crate) struct State {
 pub(crate) struct Stored {
     pub(crate) meta: ObjectMeta,
     pub(crate) body: Bytes,
-    /// How much of the body arrives before the connection breaks.
+    /// The number of body bytes that arrive before the connection fails.
     pub(crate) arrives: usize,
     pub(crate) chunk_bytes: usize,
 }
 
 impl Stored {
-    /// This with a change.
+    /// Returns this object with a change.
     pub(crate) fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
         let mut stored = self.clone();
         change(&mut stored);
         stored
     }
 
-    /// With one bit of its body flipped.
+    /// Returns this object with one bit of its body flipped.
     pub(crate) fn flipped(&self, at: usize) -> Self {
         let mut body = self.body.to_vec();
         body[at] ^= 1;
         self.with(|stored| stored.body = body.into())
     }
 
-    /// With another body, all of which arrives.
+    /// Returns this object with another body, all of which arrives.
     pub(crate) fn resized(&self, body: &[u8]) -> Self {
         self.with(|stored| {
             stored.arrives = body.len();
@@ -70,7 +70,7 @@ impl Bucket {
         self.site_file_with(site, public, "");
     }
 
-    /// A site file that also has these members: `"name":value,` each.
+    /// Adds a site file that also has these members: `"name":value,` each.
     pub(crate) fn site_file_with(&self, site: &str, public: bool, more: &str) {
         let key = ObjectKey::SiteFile {
             site: site.to_owned(),
@@ -184,7 +184,7 @@ pub(crate) fn stored(body: Bytes, document_bytes: usize, entries: u64) -> Stored
     }
 }
 
-/// A gzip member with a directory in FEXTRA, each piece deflated on its own.
+/// Returns a gzip member with a directory in FEXTRA. Each piece is deflated on its own.
 pub(crate) fn member<'a>(
     directory_bytes: u16,
     pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -192,7 +192,7 @@ pub(crate) fn member<'a>(
     member_at(7, directory_bytes, pieces)
 }
 
-/// The same, deflated at this level: at level 0 as long as the document.
+/// Returns such a member, deflated at this level. At level 0 it is as long as the document.
 pub(crate) fn member_at<'a>(
     level: u32,
     directory_bytes: u16,

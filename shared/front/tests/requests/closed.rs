@@ -1,4 +1,4 @@
-//! What settings have closed: empty for as long as a cache may name it, then not found.
+//! Closed documents: empty for as long as a cache may name them, then not found.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use crate::fixture::*;
 
 const EMPTY: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset ";
 const EMPTY_INDEX: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex ";
-/// When the settings change: after the objects were published.
+/// The time at which the settings change, after the objects were published.
 const CLOSED: i64 = CHANGED + 100;
 
 fn date(seconds: i64) -> String {
@@ -18,7 +18,7 @@ fn date(seconds: i64) -> String {
     httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
-/// The fixture's site at [`CLOSED`], with a series or the whole site closed then.
+/// Returns the fixture's site at [`CLOSED`], with a series or the whole site closed then.
 fn closed(series: Option<&str>) -> Fixture {
     let fixture = Fixture::new();
     fixture.bucket.insert(&index(2), document(INDEX, 3));
@@ -34,7 +34,7 @@ fn closed(series: Option<&str>) -> Fixture {
     fixture
 }
 
-/// All forms of what is closed now, and their ETags.
+/// Checks all forms of a closed document, and returns their ETags.
 async fn is_empty(fixture: &Fixture, document: &str, start: &str) -> Vec<String> {
     let plain = fixture.get(document, &[]).await;
     assert!(plain.text().starts_with(start), "{}", plain.text());
@@ -192,7 +192,7 @@ async fn what_was_closed_at_a_time_that_nobody_knows_is_not_found() {
     let hidden = r#""hidden":["post"],"#;
     fixture.bucket.site_file_with(SITE, true, hidden);
     is_not_found(&fixture, &["/post-sitemap.xml", "/post-sitemap.txt"]).await;
-    // Nor does a later reason give it a grace period.
+    // A later reason does not give it a grace period.
     let both = format!(r#"{hidden}"closings":{{"site":{CHANGED}}},"#);
     fixture.bucket.site_file_with(SITE, false, &both);
     is_not_found(&fixture, &["/post-sitemap.xml"]).await;
@@ -213,7 +213,7 @@ async fn what_is_closed_costs_one_call_and_no_body() {
     ] {
         fixture.bucket.calls();
         assert_eq!(fixture.get(path, headers).await.status, 200);
-        // A file that closes it is not believed for five seconds.
+        // A cached file that closes an object is not trusted, but read again.
         assert_eq!(fixture.bucket.calls(), ["open", "head"], "{path}");
     }
 }
@@ -235,13 +235,13 @@ async fn what_is_open_again_has_changed_when_it_was_opened() {
         .get("/post-sitemap.xml", &[("if-modified-since", since)])
         .await;
     assert_eq!(again.status, 200, "the copy is of the closed one");
-    // What changes later says when.
+    // A later change sets the time.
     let mut newer = document(URLSET, 2);
     newer.meta.document.as_mut().unwrap().changed = opened + 5;
     fixture.bucket.insert(&shard("post", 1), newer);
     let newer = fixture.get("/post-sitemap.xml", &[]).await;
     assert_eq!(newer.header("last-modified"), Some(&*date(opened + 5)));
-    // A site that is open again concerns its further indexes, and not what was never closed.
+    // Reopening the site affects its further indexes, but nothing that was never closed.
     let site = format!(r#""closings":{{"site":{}}},"#, opened + 20);
     fixture.bucket.site_file_with(SITE, true, &site);
     fixture.wait(SITE_FILE_TTL_SECONDS);

@@ -121,7 +121,7 @@ async fn a_document_is_sent_in_the_form_that_was_asked_for() {
         assert_eq!(answer.status, StatusCode::OK, "{path}");
         assert_eq!(answer.header("content-type"), Some(content_type), "{path}");
         assert_eq!(answer.header("content-encoding"), encoding, "{path}");
-        // Who undoes the encoding on the way leaves the ETag, and must not make other bytes of a strong one.
+        // A server that undoes the encoding leaves the ETag. So the ETag must be weak, because the bytes differ.
         let strength = if encoding.is_some() { "W/" } else { "" };
         assert_eq!(
             answer.header("etag"),
@@ -200,7 +200,7 @@ async fn head_is_get_without_the_body() {
                 "{path} {headers:?}"
             );
             assert!(head.body.is_empty(), "{path}");
-            // Nor has a 200 to GET no body: it may hang on a streamed function URL.
+            // A 200 to GET always has a body, because it may hang on a streamed function URL otherwise.
             assert_eq!(get.body.is_empty(), get.status == 304, "{path} {headers:?}");
             assert!(get.header("content-type").is_some(), "{path} {headers:?}");
         }
@@ -339,7 +339,7 @@ async fn a_copy_that_is_current_is_not_sent_again() {
         if status == 304 {
             assert!(answer.body.is_empty());
             let full = fixture.get(path, &headers[1..]).await;
-            // Without a type of its own Lambda's runtime calls a 304 application/octet-stream.
+            // Without a type of its own, a 304 gets application/octet-stream from Lambda's runtime.
             for name in [
                 "etag",
                 "last-modified",

@@ -1,11 +1,11 @@
-//! Paths that name the site: what the stack's own distribution asks for.
+//! Paths that name the site, as the stack's own distribution sends them.
 
 use front::{EDGE_PREFIX, SITE_HOST_HEADER};
 use http::Method;
 
 use crate::fixture::*;
 
-/// The path that the distribution's function makes of a viewer's.
+/// Returns the path that the distribution's function makes of a viewer's path.
 fn edge(site: &str, kind: &str, path: &str) -> String {
     format!("{EDGE_PREFIX}{site}/{kind}{path}")
 }
@@ -68,13 +68,13 @@ async fn conditions_are_answered_and_other_headers_are_not_read() {
 async fn a_viewer_names_no_site_in_the_path() {
     let fixture = Fixture::new();
     let prefixed = edge(SITE, "document", "/post-sitemap.xml");
-    // A CDN that sets the header hands on the viewer's path. It may also be that the header is wrong.
+    // A CDN that sets the header passes on the viewer's path. This includes an invalid header.
     for named in ["other.example", SITE, "", ".."] {
         let headers = [(SITE_HOST_HEADER, named)];
         let answer = fixture.send(Method::GET, &prefixed, &headers).await;
         assert_eq!(answer.status, 404, "{named}");
     }
-    // The distribution's function prefixes what a viewer has prefixed.
+    // The distribution's function adds its prefix even to a viewer's path that has one.
     for site in [SITE, "other.example"] {
         let answer = fixture
             .send(Method::GET, &edge(site, "document", &prefixed), &[])

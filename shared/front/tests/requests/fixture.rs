@@ -33,7 +33,7 @@ pub(crate) const FEED: &str = "<feed xmlns=\"http://www.w3.org/2005/Atom\"/>\n";
 pub(crate) const LLMS: &str = "# Larch\n";
 pub(crate) const ROBOTS: &str = "User-agent: *\nDisallow:\n";
 
-/// A front before a public site with an index, `post-sitemap.xml`, `post-sitemap2.xml` and robots.txt.
+/// A front for a public site with an index, `post-sitemap.xml`, `post-sitemap2.xml` and robots.txt.
 pub(crate) struct Fixture {
     pub(crate) bucket: Bucket,
     pub(crate) process: Arc<Process>,
@@ -44,7 +44,7 @@ pub(crate) struct Fixture {
 #[derive(Debug)]
 pub(crate) struct Process {
     now: AtomicI64,
-    /// The objects whose bodies broke off.
+    /// The objects whose bodies have failed.
     pub(crate) broken: Mutex<Vec<ObjectKey>>,
 }
 
@@ -156,12 +156,12 @@ impl Answer {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// The document in the one gzip member that the body must be.
+    /// Returns the document in the body, which must be one gzip member.
     pub(crate) fn gunzip(&self) -> String {
         self.try_gunzip().unwrap()
     }
 
-    /// As [`Answer::gunzip`], of a member that may be damaged.
+    /// Returns the document as [`Answer::gunzip`] does, of a member that may be damaged.
     pub(crate) fn try_gunzip(&self) -> std::io::Result<String> {
         assert_eq!(self.body[..10], PLAIN_HEADER);
         let mut decoder = GzDecoder::new(self.body.as_slice());
@@ -178,6 +178,6 @@ pub(crate) fn feed() -> ObjectKey {
     }
 }
 
-/// What a browser sends when somebody opens an address.
+/// The header that a browser sends when a person opens an address.
 pub(crate) const NAVIGATION: (&str, &str) = ("sec-fetch-dest", "document");
 pub(crate) const GZIP: (&str, &str) = ("accept-encoding", "gzip, deflate, br");

@@ -1,4 +1,4 @@
-//! Requests that mean no good: what they may not reach, and what they may not change.
+//! Hostile requests: what they cannot reach, and what they cannot change.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use crate::fixture::*;
 
 const EVIL: &str = "evil.example";
 
-/// Every kind of answer.
+/// Paths with every kind of answer.
 const PATHS: [&str; 18] = [
     "/sitemap_index.xml",
     "/sitemap_index.xml.gz",
@@ -34,8 +34,8 @@ const PATHS: [&str; 18] = [
     "/nothing",
 ];
 
-/// Headers by which frameworks are told another host, path, scheme or method than the request's; and those that a cache
-/// keyed by path, host and Vary does not tell apart.
+/// Headers by which frameworks accept another host, path, scheme or method than the request's, and headers that are not in a
+/// cache's key of path, host and Vary.
 const UNKEYED: [&str; 20] = [
     "host",
     "x-forwarded-host",
@@ -92,7 +92,7 @@ proptest! {
         })?;
     }
 
-    /// Whatever site and path a request names: nothing is read but that site's objects, under names that it can have.
+    /// Tests that a request reads only the objects of its own site, under valid names, whatever site and path it names.
     #[test]
     fn nothing_is_read_but_a_sites_published_objects(
         site in prop_oneof![Just(SITE.to_owned()), "[a-z./%\\\\:@-]{0,20}", "\\PC{0,20}"],
@@ -168,7 +168,7 @@ async fn no_error_tells_what_is_behind() {
                 "Method not allowed\n",
                 "Unavailable for the moment\n",
             ];
-            // What is the same on every site is answered all the same.
+            // Files that are the same on every site are still sent.
             let is_error = answer.status.is_client_error() || answer.status.is_server_error();
             assert!(
                 !is_error || texts.contains(&answer.text()),

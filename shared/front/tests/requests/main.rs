@@ -1,5 +1,5 @@
-//! The front over a bucket in memory: what is answered to whom, with which headers, and what a damaged or failing
-//! bucket looks like from outside.
+//! The front over a bucket in memory: its answers and headers for each kind of request, and the visible effects of a damaged or
+//! failing bucket.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bodies;

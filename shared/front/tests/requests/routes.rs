@@ -1,4 +1,4 @@
-//! What a site serves beside its first index and its shards.
+//! The files of a site besides its first index and its shards.
 
 use front::SITE_FILE_TTL_SECONDS;
 

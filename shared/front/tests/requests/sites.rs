@@ -1,4 +1,4 @@
-//! Which site is shown, and how much of it.
+//! Which site is served, and which parts of it.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use objects::ObjectKey;
 use crate::bucket::{document, shard, stored};
 use crate::fixture::*;
 
-/// Of a site file with an IndexNow key, and the path that the file alone answers.
+/// A part of a site file with an IndexNow key.
 const KEY: &str = r#""indexnow_key":"0123-abcd","#;
 const KEY_PATH: &str = "/0123-abcd.txt";
 
@@ -131,7 +131,7 @@ async fn a_private_site_shows_no_shard() {
     }
     assert_eq!(fixture.get("/sitemap_index.xml", &[]).await.status, 200);
     assert_eq!(fixture.get("/robots.txt", &[]).await.status, 200);
-    // Made public again, it is shown at once: by now the index may list it.
+    // A site that is public again is served at once, because the index may list its sitemaps by now.
     fixture.bucket.site_file(SITE, true);
     assert_eq!(fixture.get("/post-sitemap.xml", &[]).await.status, 200);
 }

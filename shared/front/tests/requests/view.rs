@@ -1,4 +1,4 @@
-//! The view for people: who gets it, who does not, and what a cache may do with either.
+//! The view for people: which requests get it, and what a cache may do with the answers.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use crate::fixture::*;
 const HTML_TYPE: &str = "text/html; charset=utf-8";
 const PRIVATE: &str = "private, no-store";
 const CRAWLER: (&str, &str) = ("user-agent", "Mozilla/5.0 (compatible; Googlebot/2.1)");
-/// An agent that signs its requests and calls itself a browser.
+/// A header of an agent that signs its requests. Its User-Agent is that of a browser.
 const SIGNED: (&str, &str) = ("signature-agent", "\"https://agent.example\"");
 const HTML: (&str, &str) = (
     "accept",
@@ -98,7 +98,7 @@ async fn a_crawler_gets_the_document_whatever_it_accepts() {
     }
 }
 
-/// A cache that keys by Sec-Fetch-Dest must not hand a crawler's document to people as their page, or the reverse.
+/// Tests that a cache with Sec-Fetch-Dest in its key never gives a crawler's document to people, or the reverse.
 #[tokio::test]
 async fn no_cache_keeps_what_a_navigation_gets() {
     let fixture = Fixture::new();
@@ -118,7 +118,7 @@ async fn no_cache_keeps_what_a_navigation_gets() {
         assert_eq!(again.status, 304, "{path}");
         assert_eq!(again.header("cache-control"), Some(PRIVATE), "{path}");
     }
-    // Whoever is no navigation cannot tell by the answer that there is a query.
+    // The query has no effect on a request that is not a navigation.
     let (plain, query) = (
         fixture.get("/post-sitemap.xml", &[]).await,
         fixture.get("/post-sitemap.xml?view=xml", &[]).await,
@@ -166,7 +166,7 @@ async fn what_is_not_shown_is_a_404_with_the_page_that_says_what_to_do() {
             fixture.head(path, &[NAVIGATION]).await,
         );
         assert_eq!(get.headers, head.headers, "{path}");
-        // What is closed cannot be told from what never was.
+        // The answer for a closed document equals that for one that never existed.
         let shown = fixture.get("/sitemap_index.xml", &[NAVIGATION]).await;
         assert_eq!(
             (&get.headers, &get.body),
@@ -180,7 +180,7 @@ async fn what_is_not_shown_is_a_404_with_the_page_that_says_what_to_do() {
                 (crawled.status.as_u16(), crawled.text()),
                 (404, "Not found\n")
             );
-            // A cache between must not give it to a person.
+            // An intermediate cache must not give it to a person.
             assert_eq!(crawled.header("vary"), get.header("vary"), "{path}");
         }
         get.status.as_u16()
@@ -205,7 +205,7 @@ async fn what_is_not_shown_is_a_404_with_the_page_that_says_what_to_do() {
 #[tokio::test]
 async fn a_view_costs_one_call() {
     let fixture = Fixture::new();
-    // The site file is known by then.
+    // The site file is cached then.
     fixture.get("/robots.txt", &[]).await;
     fixture.bucket.calls();
     for method in [Method::GET, Method::HEAD] {
