@@ -1,4 +1,4 @@
-//! Reads one document as a stream, judges it by itself, and keeps what is compared with other documents.
+//! Reads one document as a stream, checks it by itself, and keeps the data that is compared with other documents.
 
 use std::io::{BufRead, Read};
 
@@ -24,10 +24,10 @@ pub use about::{About, Transfer};
 pub use data::{Child, Document, Kind};
 pub(crate) use data::{Link, MAX_LINKS, Subject};
 
-/// What a document's beginning is recognised by.
+/// The first bytes of a document, by which its kind is recognized.
 const HEAD_BYTES: usize = 1024;
 
-/// Reads a document to its end, or to what stops it.
+/// Reads a document to its end, or until an error stops it.
 pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
     let limits = Limits {
         bytes: about.max_bytes,

@@ -1,4 +1,4 @@
-//! Collects findings: counted by rule, kept up to a limit, and without those that are known.
+//! Collects findings: counts them by rule, keeps them up to a limit, and drops known ones.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ pub mod suppressions;
 pub use finding::{Finding, Position};
 pub use policy::Policy;
 
-/// Findings of one rule that are kept. All are counted.
+/// The most findings of one rule that are kept. All are counted.
 pub const MAX_KEPT: u64 = 10_000;
 
-/// Findings, in order: all are counted, and [`MAX_KEPT`] of each rule are kept.
+/// Findings, in order. All are counted, and [`MAX_KEPT`] of each rule are kept.
 #[derive(Clone, Debug)]
 pub struct Findings {
     policy: Arc<Policy>,
@@ -95,7 +95,7 @@ impl Findings {
                 ..finding.clone()
             });
         }
-        // Those that were not kept count, unless the rule does not hold.
+        // Findings that were not kept count too, unless the rule is off.
         let counts: u64 = self.counts.iter().sum();
         if moved.counts[rule as usize] > 0 {
             moved.counts[rule as usize] += counts - self.kept.len() as u64;
@@ -103,19 +103,19 @@ impl Findings {
         moved
     }
 
-    /// Returns the findings that are kept.
+    /// Returns the findings that were kept.
     #[must_use]
     pub fn kept(&self) -> &[Finding] {
         &self.kept
     }
 
-    /// Returns how often a rule was broken.
+    /// Returns the number of findings of a rule.
     #[must_use]
     pub fn count(&self, rule: Rule) -> u64 {
         self.counts[rule as usize]
     }
 
-    /// Returns how many findings are known: an allowance or a baseline covers them, so they are neither counted nor kept.
+    /// Returns the number of known findings: an allowance or a baseline covers them, so they are neither counted nor kept.
     #[must_use]
     pub fn known(&self) -> u64 {
         self.known

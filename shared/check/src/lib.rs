@@ -1,16 +1,16 @@
-//! Judges any sitemap: rules over streams, without I/O of its own.
+//! Checks any sitemap by rules over streams, without I/O of its own.
 //!
 //! ```text
 //! body ─▶ inflate, count, limit ─▶ XML events      ─▶ schema and rules        ─▶ Document ─▶ Site: compared with the others ─▶ Findings
 //!         (document::input)        (document::xml)    (document::schema, url)                (site)
 //! ```
 //!
-//! - A document is a stream. Only one tag or text, digests of its URLs, and the sitemaps of an index are in memory.
-//! - Memory is bounded: each limit is a constant, and a document that exceeds one has a finding.
-//! - DTDs are never expanded, and no address in a document is followed here.
+//! - A document is read as a stream. Only one tag or text, digests of its URLs, and the sitemaps of an index are in memory.
+//! - Memory is limited: each limit is a constant, and a document that exceeds one has a finding.
+//! - DTDs are never expanded, and this crate follows no address of a document.
 //! - A rule has one name, one severity and one text, in the table of [`rules`].
 //! - URLs that do not fit into memory are compared through [`listing::sort`], the only part that writes: to a file without a name.
-//! - No clock, no environment and no randomness: the time is an argument.
+//! - The crate reads no clock, environment or randomness: the time is an argument.
 //! - Modules import in one direction: `rules` ─▶ `url` ─▶ `findings` ─▶ `robots` ─▶ `document` ─▶ `page`, `listing` ─▶ `site`. No file
 //!   imports its parent, so a child can be read alone.
 //!

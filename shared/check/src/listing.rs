@@ -1,6 +1,6 @@
-//! Reads the pages that a sitemap lists, one after the other, in a form that can be compared.
+//! Reads the pages that a sitemap lists, one after the other, in a comparable form.
 //!
-//! It judges nothing. A document that is not well-formed, cut or too large is an error, because the rest of it is unknown.
+//! It checks nothing. A document that is not well-formed, cut or too large is an error, because the rest of it is unknown.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
@@ -22,35 +22,35 @@ pub mod sort;
 
 pub use page::{Page, Part};
 
-/// What a document's beginning is recognised by.
+/// The first bytes of a document, by which its kind is recognized.
 const HEAD_BYTES: usize = 1024;
 
-/// What a document lists.
+/// An item that a document lists.
 #[derive(Debug)]
 pub enum Listed<'a> {
     /// A page.
     Page(&'a Page),
-    /// A sitemap, in an index.
+    /// A sitemap of an index.
     Sitemap(&'a str),
 }
 
-/// How a document is read.
+/// Options of reading a document.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// How it comes.
+    /// The transfer.
     pub transfer: Transfer,
-    /// The most bytes of it, uncompressed.
+    /// The most bytes, uncompressed.
     pub max_bytes: u64,
-    /// Its address, which relative links of a feed are relative to; anything else if that is not known.
+    /// Its address, which is the base of relative links in a feed. If it is not known, any text.
     pub address: String,
-    /// Origins: a URL of the first is compared as if it were of the second.
+    /// Pairs of origins. A URL of the first is compared as if it were of the second.
     pub maps: Vec<(String, String)>,
-    /// URLs are compared as they are written, not as addresses.
+    /// Whether URLs are compared as texts, not as addresses.
     pub is_exact: bool,
 }
 
 impl Reading {
-    /// Returns a text with its origin replaced, if it is a URL of one of the origins.
+    /// Returns a text with its origin replaced, if it is a URL of one of the mapped origins.
     #[must_use]
     pub fn mapped<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.maps.is_empty() {
@@ -69,14 +69,14 @@ impl Reading {
 
     fn replaced(&self, text: &str) -> Option<String> {
         self.maps.iter().find_map(|(from, to)| {
-            // The whole origin: `https://a.example` also begins `https://a.example.org`.
+            // The whole origin must match, because `https://a.example` is also the beginning of `https://a.example.org`.
             let rest = text.strip_prefix(from.as_str())?;
             let is_whole = rest.is_empty() || rest.starts_with(['/', '?', '#']);
             is_whole.then(|| format!("{to}{rest}"))
         })
     }
 
-    /// Returns a text of an entry as it is compared.
+    /// Returns a text of an entry in the form in which it is compared.
     fn compared<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !is_list(text.as_bytes()) {
             return text.into();
@@ -89,69 +89,69 @@ impl Reading {
     }
 }
 
-/// What was read of a document.
+/// The result of reading a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What it lists.
+    /// The number of listed items.
     pub listed: u64,
-    /// Entries without an address, and lines that are none, which are not compared.
+    /// The number of entries without an address, and of lines that are not one. They are not compared.
     pub without_address: u64,
-    /// Elements that are no entries, where nothing else should be.
+    /// The number of elements that are not entries, in places for entries only.
     pub passed_over: u64,
-    /// Its root is of another namespace than the protocol's, or of none. It was read all the same.
+    /// Whether its root's namespace is not the protocol's, or is missing. It was read anyway.
     pub is_foreign: bool,
 }
 
 /// Why a document could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// It is no sitemap.
+    /// It is not a sitemap.
     #[error("is {0}, neither a sitemap nor an index")]
     Other(String),
-    /// Something in it is wrong.
+    /// It is malformed.
     #[error("line {line}: {what}")]
     Malformed {
         /// The line.
         line: u32,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
-    /// It has too many bytes.
+    /// It has more bytes than this limit.
     #[error("has more than {0} bytes uncompressed, at which reading ended")]
     TooLarge(u64),
     /// It has a piece that is too long.
     #[error("has a text or a tag of more than a MiB, at which reading ended")]
     LongPiece,
-    /// Its gzip stream is cut.
+    /// Its gzip stream is incomplete.
     #[error("the gzip stream ends in its middle")]
     CutGzip,
     /// Its gzip stream is damaged.
     #[error("the gzip stream is damaged")]
     BadGzip,
-    /// It is not in the encoding that it says it is in.
+    /// It is invalid in its declared encoding.
     #[error("is not the {0} that it says it is")]
     BadText(&'static str),
     /// Its body could not be read to its end.
     #[error("the body could not be read to its end: {0}")]
     Body(io::Error),
-    /// What was listed could not be taken.
+    /// `take` failed for a listed item.
     #[error("{0}")]
     Take(io::Error),
 }
 
-/// Gives `take` what a document lists, in order.
+/// Calls `take` with each item that a document lists, in order.
 ///
 /// # Errors
 ///
-/// If the document cannot be read to its end, or lists something of which nothing could be read, or `take` fails.
+/// If the document cannot be read to its end, or has content but no readable entry, or if `take` fails.
 pub fn read<'a>(
     body: impl Read + 'a,
     reading: &'a Reading,
     mut take: impl FnMut(Listed<'_>) -> io::Result<()>,
 ) -> Result<Outline, PageError> {
-    // Whether a name fits the packing is for rules to say.
+    // Whether the name fits the compression is checked by rules elsewhere.
     let limits = Limits {
         bytes: reading.max_bytes,
         piece: MAX_PIECE_BYTES,
@@ -174,7 +174,7 @@ pub fn read<'a>(
     trees(&mut elements, reading, &mut take)
 }
 
-/// Gives `take` the pages of `<url>` elements without a root, as Waymark's tables have them: with the usual prefixes.
+/// Calls `take` with the pages of `<url>` elements without a root. Waymark's tables have such elements, with the usual prefixes.
 ///
 /// # Errors
 ///
@@ -311,7 +311,7 @@ fn sitemap_page(entry: &Element, reading: &Reading) -> Page {
 fn feed_page(entry: &Element, base: &Base, reading: &Reading) -> Page {
     let address = page_of(entry, base);
     let mut times = entry.children().iter();
-    // Atom 0.3 has the other name.
+    // `modified` is the name in Atom 0.3.
     let updated = times.find(|child| matches!(child.local(), "updated" | "modified"));
     Page {
         loc: reading.mapped(&address.unwrap_or_default()).into_owned(),
@@ -320,7 +320,7 @@ fn feed_page(entry: &Element, base: &Base, reading: &Reading) -> Page {
     }
 }
 
-/// Hashes all that an element says, in whatever form it says it.
+/// Hashes the content of an element, regardless of its form.
 fn hash_element(element: &Element, reading: &Reading, hasher: &mut DefaultHasher) {
     hash(b"<", hasher);
     hash(element.local().as_bytes(), hasher);
@@ -337,7 +337,7 @@ fn hash_element(element: &Element, reading: &Reading, hasher: &mut DefaultHasher
     hash(b">", hasher);
 }
 
-/// Hashes a text with its length, so that two texts never run together.
+/// Hashes a text with its length, so that two texts cannot be confused.
 fn hash(bytes: &[u8], hasher: &mut DefaultHasher) {
     hasher.write_usize(bytes.len());
     hasher.write(bytes);

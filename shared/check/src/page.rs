@@ -1,6 +1,6 @@
-//! Judges the answer for a listed page: status, redirects, noindex, canonical, alternates, its own date.
+//! Checks the answer for a listed page: status, redirects, noindex, canonical, alternates, its own date.
 //!
-//! Of HTML only what crawlers use is read: `<meta>` and `<link>` of the head, and `dateModified` in JSON-LD.
+//! Only the parts of the HTML that crawlers use are read: `<meta>` and `<link>` of the head, and `dateModified` in JSON-LD.
 
 use url::Url;
 
@@ -27,34 +27,34 @@ use links::Link;
 use response::Response;
 use robots::Reading;
 
-/// What is read of a page. What search engines look for is in its head.
+/// The most bytes that are read of a page. The parts for search engines are in its head.
 pub const MAX_PAGE_BYTES: usize = 1024 * 1024;
-/// Seconds by which a page's own date and the lastmod may differ: they are written one after the other.
+/// The seconds by which a page's own date and its lastmod may differ, because they are written one after the other.
 const SLACK: i64 = 60;
 
-/// What a page's canonical page is, where the page names another one than itself.
+/// The state of the canonical page that a page names instead of itself.
 #[derive(Clone, Debug)]
 pub enum Canonical {
-    /// It was not asked for.
+    /// It was not requested.
     Unasked,
-    /// It was not asked for, because its robots.txt cannot be read: why.
+    /// It was not requested, because its robots.txt cannot be read for this reason.
     Unknown(String),
     /// robots.txt disallows it for this crawler, by this rule.
     Blocked(String, String),
-    /// It answered.
+    /// The answer for it.
     Answered(Response),
-    /// There is no answer: why.
+    /// There was no answer for this reason.
     Silent(String),
 }
 
-/// Ends what is said of a page of a host that the user did not name: nothing of such a page is quoted.
+/// Ends messages about a page of a host that the user did not name. Nothing of such a page is quoted.
 const UNSHOWN: &str = ", which is not shown, because its host was not named";
 
-/// Adds what is wrong with a page. `nonsense`: what its host answers for an address at which it has nothing, if that is known.
-/// `now`: the time, in Unix seconds.
+/// Adds findings for the problems of a page. `nonsense` is the answer of its host for an address without a page, if it is known.
+/// `now` is the time in Unix seconds.
 ///
-/// Returns the address of the canonical page that it names instead of itself. The finding is for [`elsewhere`] to add, because what
-/// that address answers belongs to it.
+/// Returns the address of the canonical page that it names instead of itself. [`elsewhere`] adds the finding for it, because that
+/// includes the answer for that address.
 #[must_use]
 pub fn judge(
     page: &Page,
@@ -77,7 +77,7 @@ pub fn judge(
     }
     judge.redirect(response);
     if !response.redirects.is_empty() {
-        // The answer is another page's, and so is what it says.
+        // The answer belongs to another page, and so does its content.
         return None;
     }
     let url = Url::parse(&page.loc).ok()?;
@@ -115,7 +115,7 @@ pub fn judge(
     Some(canonical)
 }
 
-/// Adds that a page names another canonical page, and what that is.
+/// Adds a finding that a page names another canonical page, with the state of that.
 pub fn elsewhere(page: &Page, url: &str, canonical: &Canonical, findings: &mut Findings) {
     let what = match canonical {
         Canonical::Unasked => String::new(),
@@ -144,14 +144,14 @@ pub fn elsewhere(page: &Page, url: &str, canonical: &Canonical, findings: &mut F
     judge.found(Rule::PageCanonical, message);
 }
 
-/// Adds that there is no answer for a page.
+/// Adds a finding that there was no answer for a page.
 pub fn silent(page: &Page, failure: &str, findings: &mut Findings) {
     let mut judge = Judge { page, findings };
     let message = format!("{} has no answer: {failure}", judge.loc());
     judge.found(Rule::PageStatus, message);
 }
 
-/// Adds that robots.txt keeps crawlers from a page.
+/// Adds a finding that robots.txt disallows a page.
 pub fn blocked(page: &Page, agent: &str, rule: &str, findings: &mut Findings) {
     let mut judge = Judge { page, findings };
     let message = format!(
@@ -162,7 +162,7 @@ pub fn blocked(page: &Page, agent: &str, rule: &str, findings: &mut Findings) {
     judge.found(Rule::PageBlocked, message);
 }
 
-/// Returns what a status other than 200 means for a page.
+/// Returns the meaning of a status other than 200 for a page.
 fn answers(status: u16) -> String {
     let meaning = match status {
         404 | 410 => ": it is gone",
@@ -174,7 +174,7 @@ fn answers(status: u16) -> String {
     format!("answers {status}{meaning}")
 }
 
-/// Returns the first canonical page that is not the page itself: its address, or its text if that is none.
+/// Returns the first canonical page that is not the page itself: its address, or its text if it is not an address.
 fn canonical(page: &Url, links: &[(Url, Link)]) -> Option<String> {
     let own = normalized(page.as_str());
     let mut canonicals = links.iter().filter(|(_, link)| link.is_canonical());
@@ -214,7 +214,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Adds that a page leads where pages do that are gone, and returns whether it does and that was asked for.
+    /// Adds a finding if a page redirects to a home page, or to where an address without a page does. Returns whether it added
+    /// one.
     fn redirect_to_nowhere(&mut self, response: &Response, nonsense: Option<&Nonsense>) -> bool {
         let Some(last) = response.redirects.last() else {
             return false;

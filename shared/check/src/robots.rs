@@ -1,4 +1,4 @@
-//! Reads robots.txt as RFC 9309 has it: what is wrong with it, the sitemaps that it names, and what it disallows.
+//! Reads robots.txt as RFC 9309 specifies: its problems, the sitemaps that it names, and its disallowed paths.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use path::{Pattern, compared_path};
 
 mod path;
 
-/// What a crawler must read of it (RFC 9309, 2.5).
+/// The bytes that a crawler must at least read (RFC 9309, 2.5).
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
 
-/// The product token of a group for all crawlers that have no group of their own.
+/// The product token of a group for all crawlers without a group of their own.
 const ANYBODY: &str = "*";
 
-/// A crawler whose group is looked at.
+/// A crawler whose group is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crawler {
-    /// Google's.
+    /// Google's crawler.
     Googlebot,
-    /// Microsoft's.
+    /// Microsoft's crawler.
     Bingbot,
-    /// This command, which asks for pages.
+    /// This command, which requests pages.
     Waymark,
 }
 
 impl Crawler {
-    /// Those of search engines.
+    /// The crawlers of search engines.
     pub const ENGINES: [Self; 2] = [Self::Googlebot, Self::Bingbot];
     const ALL: [Self; 3] = [Self::Googlebot, Self::Bingbot, Self::Waymark];
 
@@ -48,7 +48,7 @@ impl Crawler {
 }
 
 impl Policy {
-    /// Returns the crawlers that must not be shut out: those of the profiles, or of both engines if no profile is an engine's.
+    /// Returns the crawlers that must be allowed: those of the profiles, or of both engines if no profile is an engine's.
     #[must_use]
     pub fn crawlers(&self) -> &'static [Crawler] {
         match [Profile::Google, Profile::Bing].map(|engine| self.asks(engine)) {
@@ -59,23 +59,23 @@ impl Policy {
     }
 }
 
-/// Groups that are kept: that for all, and each crawler's own.
+/// The number of groups that are kept: that for all, and each crawler's own.
 const GROUPS: usize = 1 + Crawler::ALL.len();
 
-/// What a robots.txt says.
+/// The contents of a robots.txt.
 #[derive(Clone, Debug, Default)]
 pub struct Robots {
-    /// The sitemaps that it names by absolute URLs, each with its place.
+    /// The sitemaps that it names by absolute URLs, each with its position.
     pub sitemaps: Vec<(String, Position)>,
-    /// Scheme and host that it speaks for; `None` if they are not known.
+    /// The scheme and host to which it applies. `None` if they are not known.
     origin: Option<String>,
-    /// The rules for `*`, and those of each of `Crawler::ALL` that has a group of its own.
+    /// The rules for `*`, and those of each crawler of `Crawler::ALL` with a group of its own.
     groups: [Option<Rules>; GROUPS],
 }
 
 #[derive(Clone, Debug, Default)]
 struct Rules {
-    /// By the second byte of their paths, since most paths begin with `/` and a letter; the others are at 0.
+    /// The rules by the second byte of their paths, because most paths begin with `/` and a letter. The others are at 0.
     by_byte: Vec<Vec<PathRule>>,
     count: usize,
 }
@@ -96,8 +96,8 @@ impl Rules {
         self.count += 1;
     }
 
-    /// Returns the rule that disallows a path, which is in the compared form: the longest that matches, and of equals the one that
-    /// allows.
+    /// Returns the rule that disallows a path in its compared form. The longest matching rule counts, and of equal ones the one
+    /// that allows.
     fn disallows(&self, path: &str) -> Option<&str> {
         if self.count == 0 {
             return None;
@@ -118,7 +118,7 @@ impl Rules {
 }
 
 impl Robots {
-    /// Reads a robots.txt, of which at most [`MAX_ROBOTS_BYTES`] count. `file`: its address, whose scheme and host it speaks for.
+    /// Reads a robots.txt, up to [`MAX_ROBOTS_BYTES`]. `file` is its address, to whose scheme and host it applies.
     pub fn read(text: &[u8], file: &Arc<str>, findings: &mut Findings) -> Self {
         let mut reader = Reader {
             file,
@@ -135,8 +135,8 @@ impl Robots {
         reader.robots
     }
 
-    /// Returns whose group and which rule keep one of these crawlers from an address. Each has its own group, or else that for `*`.
-    /// It says nothing of addresses on other hosts.
+    /// Returns the group and the rule that disallow an address for one of these crawlers. Each has its own group, or else that
+    /// for `*`. Addresses on other hosts are never disallowed.
     #[must_use]
     pub fn shuts_out(&self, url: &str, crawlers: &[Crawler]) -> Option<(&'static str, &str)> {
         if self.groups.iter().flatten().all(|rules| rules.count == 0) {
@@ -148,7 +148,7 @@ impl Robots {
             return None;
         }
         let path = compared_path(path_of(&url)?);
-        // Crawlers must read it to know that they may not (2.2.2).
+        // Crawlers must read it to know the rules (2.2.2).
         if path == "/robots.txt" {
             return None;
         }
@@ -162,7 +162,7 @@ impl Robots {
         })
     }
 
-    /// Returns whether it names a sitemap, however its address is spelled.
+    /// Returns whether it names a sitemap, in any spelling of its address.
     #[must_use]
     pub fn names(&self, sitemap: &str) -> bool {
         let sitemap = normalized(sitemap);
@@ -172,8 +172,8 @@ impl Robots {
     }
 }
 
-/// Returns the product token of a `User-agent` line in lower case: the letters that it begins with (2.2.1), so that
-/// `Googlebot/2.1` means Googlebot.
+/// Returns the product token of a `User-agent` line in lower case: the letters at its beginning (2.2.1), so that `Googlebot/2.1`
+/// means Googlebot.
 fn product_token(value: &str) -> String {
     match value.strip_prefix('*') {
         Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => {
@@ -192,9 +192,9 @@ struct Reader<'a> {
     findings: &'a mut Findings,
     robots: Robots,
     judge: Judge,
-    /// Which of the groups the lines are for, if there was a `User-agent`.
+    /// The groups to which the lines belong. `None` before the first `User-agent`.
     group: Option<[bool; GROUPS]>,
-    /// A rule ends the list of agents, and nothing else does (2.2.4).
+    /// Whether a rule has ended the list of agents. Nothing else ends it (2.2.4).
     in_rules: bool,
 }
 
@@ -221,7 +221,7 @@ impl Reader<'_> {
                 0,
                 format!("has more than {MAX_ROBOTS_BYTES} bytes, the rest need not be read"),
             );
-            // A line that is cut would say something else.
+            // An incomplete line could have another meaning.
             let end = memchr::memrchr2(b'\n', b'\r', &text[..=MAX_ROBOTS_BYTES]);
             text = &text[..end.unwrap_or(0)];
         }
@@ -235,7 +235,7 @@ impl Reader<'_> {
         }
         let text = String::from_utf8_lossy(text);
         let mut named = false;
-        // Lines may end in two characters: then every second one is empty.
+        // If lines end in two characters, every second line is empty.
         let per_line = if text.contains("\r\n") { 2 } else { 1 };
         for (at, line) in text.split(['\n', '\r']).enumerate() {
             let number = at / per_line + 1;
@@ -246,7 +246,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a line; whether it names a sitemap.
+    /// Reads a line. Returns whether it names a sitemap.
     fn line(&mut self, line: &str, number: usize) -> bool {
         for fault in self.judge.faults(line) {
             let (rule, message) = described(&fault);
@@ -308,7 +308,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the rule that a fault breaks, and the message.
+/// Returns the rule and the message for a fault.
 fn described(fault: &Fault<'_>) -> (Rule, String) {
     match fault {
         Fault::NoDirective(text) => (

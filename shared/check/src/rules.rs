@@ -1,6 +1,6 @@
 //! The rules, in one table: id, severity, profiles, text, reason, remedy and source.
 //!
-//! Rules of the independent checker in `tests/conformance` have the same names here, where both have them.
+//! Rules that the independent checker in `tests/conformance` has too have the same names there.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl Rule {
         Self::ALL.iter().copied().find(|rule| rule.id() == id)
     }
 
-    /// Returns the rule of this name, or all rules whose names begin so: `ext.` or `ext`.
+    /// Returns the rule with this name, or all rules whose names have this prefix: `ext.` or `ext`.
     #[must_use]
     pub fn matching(prefix: &str) -> Vec<Self> {
         match Self::named(prefix) {

@@ -19,21 +19,21 @@ use pages::{Found, Pages, Place};
 mod pages;
 pub mod yoast_names;
 
-/// Bytes that sorting takes in memory, twice: for URLs, and for links between languages. Behind them it is all on disk.
+/// Bytes of memory for sorting. They are used twice, for URLs and for links between languages. Everything beyond is on disk.
 const MEMORY: usize = 32 * 1024 * 1024;
 
-/// Where a sitemap is listed.
+/// The place where a sitemap is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// The index, or robots.txt.
     pub index: Arc<str>,
-    /// Where in it.
+    /// The position in it. `None` if it is not known.
     pub at: Option<Position>,
-    /// The lastmod there.
+    /// The lastmod there. `None` if there is none.
     pub lastmod: Option<When>,
 }
 
-/// How much was looked at.
+/// The numbers of checked items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Sitemaps.
@@ -58,7 +58,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Begins a site without documents. What does not fit into memory is sorted in unnamed files in `folder`.
+    /// Creates a site without documents. Data that does not fit into memory is sorted in unnamed files in `folder`.
     #[must_use]
     pub fn new(policy: Arc<Policy>, folder: impl Into<PathBuf>) -> Self {
         Self::with_memory(policy, folder.into(), MEMORY)
@@ -77,7 +77,7 @@ impl Site {
         }
     }
 
-    /// Takes the pages that were sampled of all documents, in an order that does not depend on the documents' order.
+    /// Takes the sampled pages of all documents, in an order that does not depend on the documents' order.
     pub fn take_drawn(&mut self) -> Vec<Page> {
         std::mem::take(&mut self.drawn).into_pages()
     }
@@ -93,12 +93,12 @@ impl Site {
         self.totals
     }
 
-    /// Adds a document. `listing`: the index that lists it, if there is one. The order of the documents decides which of
-    /// two is said to be the second.
+    /// Adds a document. `listing` is the index that lists it, if there is one. The order of the documents decides which of two is
+    /// reported as the second.
     ///
     /// # Errors
     ///
-    /// If what it lists cannot be sorted.
+    /// If its URLs cannot be sorted.
     pub fn add(
         &mut self,
         mut document: Document,
@@ -184,11 +184,11 @@ impl Site {
         });
     }
 
-    /// Compares what needs all documents. `target` is named where no document can be.
+    /// Does the comparisons that need all documents. `target` is named in findings without a document.
     ///
     /// # Errors
     ///
-    /// If what was listed cannot be sorted.
+    /// If the URLs cannot be sorted.
     pub fn finish(
         mut self,
         target: &Arc<str>,
@@ -218,7 +218,7 @@ impl Site {
             let rule = match found {
                 Found::Again(..) | Found::Respelled(..) => Rule::LocDupAcross,
                 Found::Variant(..) => Rule::LocVariants,
-                // A link that was not kept would be missed as another one's return.
+                // A link that was dropped could be the missing return link.
                 Found::OneWay if self.more_links => return,
                 Found::OneWay => Rule::ExtHreflangReturn,
                 Found::Sitemap(_) => Rule::LocSitemap,
@@ -266,8 +266,8 @@ mod tests {
     const FILES: usize = 30;
     const PAGES: usize = 200;
 
-    /// Returns a document, some of whose pages link to the page at the same place in another document. From the second document
-    /// on, one page is also in the first, and one is another form of a page there.
+    /// Returns a document. Some of its pages link to the page at the same place in another document. From the second document on,
+    /// one page is also in the first, and one is another form of a page there.
     fn document(file: usize) -> String {
         let mut xml = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
             xmlns:xhtml=\"http://www.w3.org/1999/xhtml\">\n"
@@ -320,7 +320,7 @@ mod tests {
         };
         assert_eq!(count(Rule::LocDupAcross), FILES - 1);
         assert_eq!(count(Rule::LocVariants), FILES - 1);
-        // The page that has no links back is linked to by one.
+        // The page without links back has one link to it.
         assert_eq!(count(Rule::ExtHreflangReturn), 1);
         let places: Vec<_> = in_memory
             .iter()

@@ -9,7 +9,7 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// Quotes foreign text for the begin of a message, followed by a blank. Returns nothing for an empty text.
+/// Quotes foreign text for the beginning of a message, followed by a blank. Returns an empty text for an empty one.
 pub(crate) fn shown(text: &str) -> String {
     match text {
         "" => String::new(),

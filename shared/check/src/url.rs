@@ -1,4 +1,4 @@
-//! Judges a listed URL, by itself and by where it is listed, and compares URLs by their digests.
+//! Checks a listed URL, by itself and by where it is listed, and compares URLs by their digests.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -8,9 +8,9 @@ use crate::rules::Rule;
 use crate::text::quoted;
 use crate::xsd;
 
-/// Shorter ones the schema refuses.
+/// The fewest characters of a loc in the schema.
 const MIN_LOC_CHARS: usize = 12;
-/// The schema lets one character more pass than sitemaps.org does.
+/// The most characters of a loc in the schema: one more than sitemaps.org allows.
 const MAX_SCHEMA_CHARS: usize = 2_048;
 /// Query parameters that name a visit or a campaign, not a page.
 const TRACKING: [&str; 12] = [
@@ -28,12 +28,12 @@ const TRACKING: [&str; 12] = [
     "mc_eid",
 ];
 
-/// Where a sitemap may list pages.
+/// The URLs that a sitemap may list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Scheme and host, as `https://www.example.com`. If there is none, any host will do.
+    /// Scheme and host, such as `https://www.example.com`. If there is none, any host is allowed.
     pub origins: Vec<String>,
-    /// The folder below which its pages are, with a slash at both ends. robots.txt lifts this.
+    /// The folder that must contain its pages, with a slash at both ends. `None` if robots.txt names the sitemap.
     pub folder: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Scope {
     }
 }
 
-/// Where a URL is, for a sitemap with a [`Scope`].
+/// The place of a URL relative to a [`Scope`].
 enum Place<'a> {
     Inside,
     OtherHost,
@@ -61,7 +61,7 @@ enum Place<'a> {
 }
 
 impl Scope {
-    /// Returns where a URL is. Most are written as the scope is, and what is not is compared in its normal form.
+    /// Returns the place of a URL. Most URLs are spelled like the scope. Others are compared in their normal form.
     fn place(&self, url: &str, parts: Parts<'_>) -> Place<'_> {
         let is_here = |parts: Parts<'_>| {
             self.origins.is_empty() || self.origins.iter().any(|known| known == parts.origin)
@@ -92,8 +92,8 @@ impl Scope {
         }
     }
 
-    /// Returns scheme and host of a URL that is on another host than all of these. With another scheme or port it is on the same
-    /// host, whose robots.txt says nothing new.
+    /// Returns scheme and host of a URL whose host is none of these. Another scheme or port is the same host, whose robots.txt
+    /// adds nothing.
     pub(crate) fn other_host<'u>(&self, url: &'u str) -> Option<&'u str> {
         let origin = origin_of(url)?;
         let host = host_of(origin)?;
@@ -115,7 +115,7 @@ fn host_of(origin: &str) -> Option<&str> {
 pub(crate) struct Parts<'a> {
     /// Scheme and host.
     pub(crate) origin: &'a str,
-    /// What follows, with its slash.
+    /// The rest, with its slash.
     pub(crate) path: &'a str,
 }
 
@@ -138,7 +138,7 @@ fn after_scheme(url: &str) -> Option<&str> {
     })
 }
 
-/// Returns what follows scheme and host: a path with its query, or `/` if both are empty.
+/// Returns the part after scheme and host: a path with its query, or `/` if both are empty.
 #[must_use]
 pub fn path_of(url: &str) -> Option<&str> {
     let path = Parts::of(url)?.path;
@@ -151,10 +151,10 @@ pub fn origin_of(url: &str) -> Option<&str> {
     Some(Parts::of(url)?.origin)
 }
 
-/// Something that is wrong: the rule, the message, and whether the schema refuses it.
+/// A problem: the rule, the message, and whether the schema refuses the URL.
 pub(crate) type Problem = (Rule, String, bool);
 
-/// Adds what is wrong with the trimmed text of a `<loc>`. A loc with a wrong form is judged no further.
+/// Adds the problems of a trimmed `<loc>`. If its form is invalid, nothing else is checked.
 pub(crate) fn problems(loc: &str, scope: &Scope, outside: Rule, found: &mut Vec<Problem>) {
     if loc.len() < MIN_LOC_CHARS {
         let chars = loc.chars().count();
@@ -236,12 +236,12 @@ fn tracking(path: &str) -> Option<&'static str> {
     })
 }
 
-/// What is wrong with the form of an absolute URL, and what is right but not as everybody writes it.
+/// The problems of an absolute URL's form, and its valid but unusual properties.
 #[derive(Debug, Default)]
 pub(crate) struct Form {
-    /// Readers drop it, or differ in what they make of it.
+    /// Readers drop the URL, or disagree about it.
     pub(crate) wrong: Vec<&'static str>,
-    /// It is a URL or an IRI (RFC 3987), which protocol and schema allow, and not in its normal form.
+    /// It is a URL or an IRI (RFC 3987) that protocol and schema allow, but not in its normal form.
     pub(crate) unusual: Vec<&'static str>,
 }
 
@@ -318,7 +318,7 @@ impl Form {
     }
 }
 
-/// Returns whether a text is a host's name in lower case and punycode, or an address, with or without a port.
+/// Returns whether a text is a host's name in lower case and punycode, or an IP address, with or without a port.
 fn is_host(host: &str) -> bool {
     let (name, port) = match host.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
@@ -346,12 +346,12 @@ fn is_port(port: &str) -> bool {
     !port.is_empty() && port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A URL as it is compared: all forms of one page share `page`, and only spellings of one address share both.
+/// The digests by which URLs are compared. All forms of one page share `page`, and only spellings of one address share both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Digest {
-    /// Of the normal form without scheme, www, the case of words, and the slash at its end.
+    /// The digest of the normal form without scheme, www, the case of words, and the slash at its end.
     pub(crate) page: u64,
-    /// Of the normal form.
+    /// The digest of the normal form.
     pub(crate) exact: u64,
 }
 
@@ -370,8 +370,8 @@ impl Digest {
     }
 }
 
-/// Writes host and path in lower case where they are words, as in `/About-Us/`. What is no word may be an id, as `/p/aB3` or all of a
-/// query: ids that differ in case are different pages.
+/// Writes words of host and path in lower case, as in `/About-Us/`. Other texts may be ids, such as `/p/aB3` or any query, and
+/// ids that differ in case are different pages.
 fn without_case(rest: &str, out: &mut Vec<u8>) {
     let bytes = rest.as_bytes();
     let path = memchr::memchr3(b'/', b'?', b'#', bytes).unwrap_or(bytes.len());
@@ -380,7 +380,7 @@ fn without_case(rest: &str, out: &mut Vec<u8>) {
     for run in
         bytes[path..query].chunk_by(|a, b| a.is_ascii_alphanumeric() == b.is_ascii_alphanumeric())
     {
-        // A word is in lower case behind its first letter, or all in upper case.
+        // A word is in lower case after its first letter, or all in upper case.
         let is_word = run.iter().all(u8::is_ascii_alphabetic)
             && (run[1..].iter().all(u8::is_ascii_lowercase)
                 || run.iter().all(u8::is_ascii_uppercase));

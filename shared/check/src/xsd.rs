@@ -14,8 +14,8 @@ fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns whether a text is an `xsd:anyURI`, as libxml2 takes it: a URI reference of RFC 3986, in which characters that should
-/// be percent-encoded may be written as they are.
+/// Returns whether a text is an `xsd:anyURI`, as libxml2 accepts it: a URI reference of RFC 3986, in which characters that should
+/// be percent-encoded may be unencoded.
 pub(crate) fn is_any_uri(text: &str) -> bool {
     let text = trimmed(text);
     let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
@@ -70,7 +70,7 @@ pub(crate) fn is_date_or_time(text: &str) -> bool {
     let Some((year, rest)) = text.split_once('-') else {
         return false;
     };
-    // More than four digits have no leading zero; there is no year 0.
+    // A year of more than four digits has no leading zero, and there is no year 0.
     let year_is_right = digits(year)
         && (year.len() == 4 || (year.len() > 4 && !year.starts_with('0')))
         && year.bytes().any(|byte| byte != b'0');
@@ -81,7 +81,7 @@ pub(crate) fn is_date_or_time(text: &str) -> bool {
     let (Some(month), Some(day)) = (two(date, 0), two(date, 3)) else {
         return false;
     };
-    // Long years repeat every 400.
+    // The calendar repeats every 400 years.
     let year: u32 = year[year.len().saturating_sub(9)..].parse().unwrap_or(0);
     if date.as_bytes()[2] != b'-' || day == 0 || day > days(year, month) {
         return false;

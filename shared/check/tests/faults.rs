@@ -1,4 +1,4 @@
-//! Tests of each rule: a document with a single fault breaks this rule and no other, and sound documents break none.
+//! Tests of each rule. A document with a single fault breaks this rule and no other, and valid documents break none.
 
 #![expect(
     clippy::unwrap_used,
@@ -60,7 +60,7 @@ fn index(entries: &str) -> String {
     )
 }
 
-/// Returns an entry with this behind its loc.
+/// Returns an entry with this text after its loc.
 fn entry(rest: &str) -> String {
     urlset(&format!("<url><loc>{ORIGIN}/a/</loc>{rest}</url>"))
 }
@@ -408,7 +408,7 @@ fn each_fault_of_a_document_gives_its_rule_alone() {
     ] {
         let document = read(body.as_bytes(), &about("sitemap.xml"));
         let mut found = rules(&document);
-        // One fault may show twice, as an element that is not closed does.
+        // One fault may be reported twice, like an element that is not closed.
         found.dedup();
         let shown = &body[..body.floor_char_boundary(600)];
         assert_eq!(found, [rule], "{shown}\n{:#?}", document.findings.kept());
@@ -464,7 +464,7 @@ fn gzip_is_one_whole_layer_that_says_so() {
         let document = read(bytes, &about);
         assert_eq!(rules(&document), expected, "{:?}", document.findings.kept());
     }
-    // Read as a whole, it has two roots.
+    // The whole file has two roots.
     let document = read(&two[..], &about("a.xml.gz"));
     assert!(rules(&document).contains(&Rule::FileGzip));
 }
@@ -496,7 +496,7 @@ fn what_has_no_end_is_read_to_a_limit() {
     assert!(rules(&document).contains(&Rule::FileLimits));
 }
 
-/// These bytes for ever.
+/// An endless repetition of these bytes.
 struct Repeat(&'static [u8], usize);
 
 impl std::io::Read for Repeat {
@@ -547,7 +547,8 @@ fn each_fault_between_documents_gives_its_rule_alone() {
         None,
         &[Rule::LocDupAcross],
     );
-    // Sitemaps of videos and of news list pages again. Two of one kind must not, and nor must a page that has a video.
+    // Sitemaps of videos and of news list pages again. Two of the same kind must not, nor must they list a page again that has a
+    // video.
     let video = "<video:video><video:thumbnail_loc>https://www.example.com/a.jpg</video:thumbnail_loc><video:title>A</video:title>\
         <video:description>A</video:description><video:content_loc>https://www.example.com/a.mp4</video:content_loc></video:video>";
     let plain = page("/a/", "");
@@ -611,7 +612,7 @@ fn each_fault_between_documents_gives_its_rule_alone() {
         None,
         &[Rule::ExtHreflangReturn],
     );
-    // What is listed nowhere cannot be asked for its links.
+    // The links of a page that is not listed are not known.
     check_site(&[("a.xml", page("/a/", &set))], None, &[]);
     for (lastmod, expected) in [
         ("2026-11-20T10:00:00Z", &[][..]),
@@ -730,7 +731,7 @@ fn what_is_on_other_hosts_stays_apart_until_they_are_asked() {
     entries += &entry(&other(0));
     let document = read(urlset(&entries).as_bytes(), &about);
     let apart: Vec<_> = document.elsewhere.iter().collect();
-    // Those of more than eight hosts, and the other scheme, are wrong at once.
+    // Further hosts than eight, and another scheme, are reported at once.
     assert_eq!(apart.len(), 8);
     assert_eq!(document.findings.count(Rule::LocHost), 12 + 1);
     let (origin, findings) = apart[0];
@@ -744,7 +745,7 @@ fn what_is_on_other_hosts_stays_apart_until_they_are_asked() {
         (0, 2)
     );
     assert!(moved.kept()[0].message.ends_with(", perhaps"));
-    // What nobody asked for is wrong.
+    // A finding that no robots.txt cancels is reported.
     let mut site = Site::new(Arc::new(Policy::default()), std::env::temp_dir());
     site.add(document, None).unwrap();
     assert_eq!(site.findings().count(Rule::LocHost), 22);

@@ -1,4 +1,5 @@
-//! Tests of documents that are right, or were not read before: which rules they break, and how much of each is read.
+//! Tests of valid documents, and of documents that earlier versions could not read: which rules they break, and how much of each
+//! is read.
 //!
 //! A document that the official schemas accept and no search engine refuses has no error. `tests/conformance/verdicts_test.py` checks
 //! that for many more documents, where the schemas are available.
@@ -41,7 +42,7 @@ const IMAGE: &str = "<image:image><image:loc>https://i.example/1.jpg</image:loc>
 #[test]
 fn what_the_schema_accepts_and_no_engine_refuses_is_no_error() {
     let link = |attributes: &str| entry(XHTML, &format!("<xhtml:link {attributes}/>"));
-    // Documents with a fault in three entries, which is told once with its count.
+    // Documents with a fault in three entries, which is reported once with its count.
     let once = |rule: Rule| vec![(rule, 1)];
     let dup = (Rule::LocDup, 2);
     for (body, expected) in [
@@ -75,7 +76,7 @@ fn what_the_schema_accepts_and_no_engine_refuses_is_no_error() {
             ),
             vec![],
         ),
-        // An IRI, as Sphinx, Pelican and next-sitemap write it; and what RFC 3986 says is the same.
+        // An IRI, as Sphinx, Pelican and next-sitemap write it, and forms that RFC 3986 considers equal.
         (
             urlset(
                 "",
@@ -95,7 +96,7 @@ fn what_the_schema_accepts_and_no_engine_refuses_is_no_error() {
             once(Rule::LocSpelling),
         ),
         (urlset("", &A.repeat(2)), once(Rule::LocDup)),
-        // Pages of apps and for phones.
+        // Pages of apps, and pages for phones.
         (
             link(
                 "rel=\"alternate\" href=\"android-app://com.example.app/https/www.example.com/a/\"",
@@ -203,13 +204,13 @@ fn a_wrong_namespace_is_told_once_and_the_rest_is_read() {
             (read.kind, read.entries, read.is_whole),
             (Kind::Sitemap, 2, true)
         );
-        // What else is wrong is found all the same.
+        // Other faults are still found.
         let body = a(space).replace("</urlset>", &format!("{bad}</urlset>"));
         let (rules, read) = found(&body);
         assert_eq!(rules, [Rule::LocForm, Rule::FileSchema], "{space}");
         assert_eq!(read.entries, 3);
     }
-    // A prefix that is declared nowhere.
+    // An undeclared prefix.
     let undeclared =
         "<s:urlset><s:url><s:loc>https://www.example.com/a/</s:loc></s:url></s:urlset>";
     let (rules, read) = found(undeclared);
@@ -220,7 +221,7 @@ fn a_wrong_namespace_is_told_once_and_the_rest_is_read() {
         rules,
         [Rule::FileSchema, Rule::FileWellformed, Rule::FilePrefix]
     );
-    // An entry that leaves the namespace of its root.
+    // An entry in another namespace than its root.
     let (rules, read) = found(&urlset(
         "",
         &A.replace("<url>", "<url xmlns=\"\">").repeat(2),
@@ -270,14 +271,14 @@ fn an_extension_in_a_wrong_namespace_is_told_once_and_checked() {
             );
         }
     }
-    // The address of a page about XHTML, which many take for its namespace.
+    // The address of a page about XHTML, which many documents use as its namespace.
     let read = document(&two(
         "xmlns:xhtml=\"http://www.w3.org/TR/xhtml11/xhtml11_schema.html\"",
         links,
     ));
     assert_eq!(read.findings.count(Rule::ExtHreflangCode), 2);
     assert_eq!(read.findings.count(Rule::ExtForeign), 1);
-    // An extension that nobody knows, and an attribute's prefix that is not declared.
+    // An unknown extension, and an attribute with an undeclared prefix.
     let read = document(&two(
         "xmlns:x=\"urn:x\" xsi:schemaLocation=\"a\"",
         "<x:a b=\"c\"/><x:a/><y:b/>",
@@ -337,7 +338,7 @@ fn a_link_is_judged_by_what_it_is_for() {
             "rel=\"alternate\" media=\"handheld\" href=\"/m/\"",
             &[Rule::LocForm],
         ),
-        // What is not well-formed is told, and nothing is said of the rest.
+        // A malformed attribute is reported, and the rest of the link is not checked.
         (
             "rel=\"alternate\" hreflang=\"de\" href=\"https://www.example.com/?a=1&b=2\"",
             &[Rule::FileWellformed],
@@ -456,7 +457,7 @@ fn a_document_in_another_encoding_is_told_and_read_on() {
             .collect();
         assert_eq!(wrong.len(), 1, "{found:#?}");
         assert_eq!(wrong[0].message, message);
-        // It is read as it is meant.
+        // It is read with the intended meaning.
         let spelled = found
             .iter()
             .find(|one| one.rule == Rule::LocSpelling)

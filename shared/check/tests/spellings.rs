@@ -1,4 +1,4 @@
-//! Tests that an address that is written in several ways is one address, wherever addresses are compared.
+//! Tests that all spellings of an address are the same address, wherever addresses are compared.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use check::site::Site;
 
 const ORIGIN: &str = "https://www.example.com";
 
-/// Spellings of one address each.
+/// Pairs of spellings of one address.
 const SPELLINGS: &[[&str; 2]] = &[
     ["/%E6%97%A5/", "/%e6%97%a5/"],
     ["/caf%C3%A9", "/caf%c3%A9"],
@@ -29,7 +29,7 @@ const SPELLINGS: &[[&str; 2]] = &[
     ["", "/"],
 ];
 
-/// Addresses that are not the same, whatever they look like.
+/// Pairs of addresses that look similar, but differ.
 const DIFFERENT: &[[&str; 2]] = &[
     ["/a%2Fb", "/a/b"],
     ["/?q=a+b", "/?q=a%20b"],
@@ -38,7 +38,7 @@ const DIFFERENT: &[[&str; 2]] = &[
     ["/?", "/?a"],
 ];
 
-/// Returns a sitemap of entries, each of an address and what follows it.
+/// Returns a sitemap of entries, each with an address and the text after it.
 fn urlset(entries: &[(&str, String)]) -> String {
     let mut xml = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
         xmlns:image=\"http://www.google.com/schemas/sitemap-image/1.1\" \

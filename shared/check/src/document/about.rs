@@ -9,46 +9,48 @@ use crate::findings::Policy;
 use crate::robots::Robots;
 use crate::url::Scope;
 
-/// How a document comes, as far as that decides how it is read.
+/// The properties of a transfer that affect how the document is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
-    /// It came with `Content-Encoding: gzip`.
+    /// Whether it was sent with `Content-Encoding: gzip`.
     pub is_encoded: bool,
-    /// It came from a server that the user did not name. Of what is no sitemap nothing is quoted then: a site may name any address.
+    /// Whether it was sent by a server that the user did not name. If it is not a sitemap, nothing of it is quoted then, because
+    /// a site may name any address.
     pub is_foreign: bool,
 }
 
-/// What is known of a document before it is read.
+/// The facts about a document that are known before it is read.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// Its address or its path, as findings name it.
+    /// Its address or its path, as findings show it.
     pub file: Arc<str>,
-    /// Where it may list pages.
+    /// The URLs that it may list.
     pub scope: Scope,
-    /// How it comes.
+    /// The transfer.
     pub transfer: Transfer,
-    /// Its name ends in .gz.
+    /// Whether its name ends in .gz.
     pub is_named_gz: bool,
     /// The time, in Unix seconds.
     pub now: i64,
-    /// It was made just now, if it was made for the fetch: it came over a network.
+    /// Whether it was fetched over a network. If it is generated for each fetch, it was made just now.
     pub is_fetched: bool,
-    /// The robots.txt of another host is asked before what is listed there is wrong: see [`Document::elsewhere`](super::Document::elsewhere).
+    /// Whether the robots.txt of another host is read before listing that host's URLs counts as an error: see
+    /// [`Document::elsewhere`](super::Document::elsewhere).
     pub asks_others: bool,
-    /// Bytes of a document that are read.
+    /// The most bytes that are read.
     pub max_bytes: u64,
-    /// What robots.txt disallows.
+    /// The robots.txt whose rules apply. `None` if there is none.
     pub robots: Option<Arc<Robots>>,
     /// The rules that apply.
     pub policy: Arc<Policy>,
-    /// What should be listed.
+    /// The URLs that should be listed. `None` if they are not known.
     pub expected: Option<Arc<Expected>>,
-    /// How many of its pages are drawn, to be asked for.
+    /// The number of its pages that are sampled, to be requested.
     pub draw: usize,
 }
 
 impl About {
-    /// Describes a document of this name with the usual limits, of which only the rules and the time are known.
+    /// Describes a document of this name with the usual limits, with nothing known but the rules and the time.
     #[must_use]
     pub fn new(file: &str, policy: Arc<Policy>, now: i64) -> Self {
         Self {

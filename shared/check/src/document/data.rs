@@ -9,11 +9,11 @@ use super::sample::Drawn;
 use crate::findings::{Findings, Position};
 use crate::url::Digest;
 
-/// Links between languages, of one document, that are kept to be compared with those of other documents. A sitemap has no room for
-/// so many. Each takes 32 bytes until it is sorted.
+/// The most links between languages that are kept of one document, to be compared with those of other documents. A sitemap has no
+/// room for as many. Each takes 32 bytes until it is sorted.
 pub(crate) const MAX_LINKS: usize = 1_000_000;
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// `<urlset>`
@@ -28,7 +28,7 @@ pub enum Kind {
     Atom,
     /// A web page.
     Html,
-    /// Nothing that lists URLs.
+    /// A document that lists no URLs.
     #[default]
     Other,
 }
@@ -40,11 +40,11 @@ pub struct Child {
     pub loc: String,
     /// Its lastmod there.
     pub lastmod: Option<When>,
-    /// Where it is listed.
+    /// The position of its entry.
     pub at: Position,
 }
 
-/// What every entry of a sitemap has: a sitemap of videos or of news lists pages again that another sitemap lists.
+/// The kind of a sitemap's entries. A sitemap of videos or of news lists pages again that another sitemap lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Subject {
     #[default]
@@ -53,12 +53,12 @@ pub(crate) enum Subject {
     News,
 }
 
-/// A page, as it is compared with others.
+/// A listed page, as it is compared with others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listed {
     pub(crate) digest: Digest,
     pub(crate) at: Position,
-    /// Where its text is in `Document::texts`.
+    /// The range of its text in `Document::texts`.
     pub(super) text: (u32, u32),
 }
 
@@ -76,33 +76,33 @@ pub(crate) struct Link {
 pub struct Document {
     /// Its address or its path.
     pub file: Arc<str>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// How many entries it has.
+    /// The number of its entries.
     pub entries: u64,
-    /// Its bytes, uncompressed.
+    /// The number of its bytes, uncompressed.
     pub bytes: u64,
-    /// It was read to its end, and its root was closed.
+    /// Whether it was read to its end, and its root was closed.
     pub is_whole: bool,
-    /// It is gzip by itself.
+    /// Whether it is a gzip file, regardless of Content-Encoding.
     pub is_gzip: bool,
-    /// What an index lists.
+    /// The sitemaps that it lists, if it is an index.
     pub children: Vec<Child>,
-    /// What is wrong with it.
+    /// Its findings.
     pub findings: Findings,
-    /// What is wrong with it unless the robots.txt of another host names it: what it lists there. By scheme and host.
+    /// Findings by scheme and host of listed URLs. They do not apply if the robots.txt of that host names the document.
     pub elsewhere: BTreeMap<String, Findings>,
-    /// Its newest lastmod.
+    /// Its newest lastmod. `None` if no entry has one.
     pub newest: Option<When>,
-    /// How many entries have a lastmod.
+    /// The number of entries with a lastmod.
     pub dated: u64,
     pub(crate) subject: Subject,
     pub(crate) drawn: Drawn,
     pub(crate) listed: Vec<Listed>,
-    /// The texts of what is listed, as far as there is room.
+    /// The texts of the listed URLs, as far as there is room.
     pub(super) texts: String,
     pub(crate) links: Vec<Link>,
-    /// Links beyond [`MAX_LINKS`] were not kept.
+    /// Whether links beyond [`MAX_LINKS`] were dropped.
     pub(crate) more_links: bool,
 }
 

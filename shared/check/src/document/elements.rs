@@ -1,10 +1,10 @@
 //! Reads XML as a stream of small trees: the entries of a sitemap, the items of a feed or of an export.
 //!
-//! - It judges nothing. `diff` and `import` read through it; `check` has a reader of its own, which judges.
-//! - No more than one tree is in memory.
-//! - Names have the usual prefix of their namespace, whatever prefix the document has: `image:loc`, `wp:status`. The namespace
-//!   of the root counts as the usual one of such a root, so a wrong namespace hides nothing.
-//! - A text is all the text of its element: CDATA and references, and the parts before and behind a comment or an instruction.
+//! - It checks nothing. `diff` and `import` use it. `check` has a reader of its own, which checks.
+//! - Only one tree is in memory at a time.
+//! - Names have the usual prefix of their namespace, whatever prefix the document has: `image:loc`, `wp:status`. The root's
+//!   namespace counts as the usual one of such a root, so a wrong namespace hides nothing.
+//! - A text is all the text of its element: CDATA and references, and the parts before and after a comment or an instruction.
 //! - DTDs are never expanded.
 
 use quick_xml::errors::{Error, IllFormedError};
@@ -25,21 +25,21 @@ mod entries;
 mod names;
 mod wrong;
 
-/// Elements inside each other. A WordPress export has five.
+/// The most nested elements. A WordPress export has five levels.
 const MAX_DEPTH: usize = 64;
-/// Namespaces in force at a place.
+/// The most namespaces in scope.
 const MAX_NAMESPACES: usize = 256;
-/// Bytes of one tree: names, attributes and texts.
+/// The most bytes of one tree: names, attributes and texts.
 const MAX_TREE_BYTES: usize = 16 * 1024 * 1024;
-/// What an element costs in addition to its texts.
+/// Bytes that are counted for an element in addition to its texts.
 const ELEMENT_BYTES: usize = 64;
 
-/// What becomes of a reference that is unknown, and of an attribute that is not well-formed.
+/// How unknown references and malformed attributes are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Oddities {
-    /// The document cannot be read on.
+    /// They end the reading of the document.
     Refused,
-    /// The reference stays as it is written, as in the HTML of an export. The attribute is passed over.
+    /// The reference stays as it is written, as in the HTML of an export. The attribute is skipped.
     Kept,
 }
 
@@ -50,20 +50,20 @@ pub struct Elements<'a> {
     oddities: Oddities,
     names: Names,
     depth: usize,
-    /// How deep the trees begin: 2 below the root.
+    /// The depth at which the trees begin. 2 is the level below the root.
     level: usize,
-    /// What `xml:base` says around the trees, and how deep.
+    /// The values of `xml:base` around the trees, with their depth.
     bases: Vec<(usize, String)>,
     /// The line at which the last piece began.
     line: u64,
 }
 
 impl<'a> Elements<'a> {
-    /// Reads to the root.
+    /// Reads up to the root.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If there is no root.
     pub fn open(input: Input<'a>, oddities: Oddities) -> Result<Self, Broken> {
         let mut reader = NsReader::from_reader(input);
         reader
@@ -105,7 +105,7 @@ impl<'a> Elements<'a> {
             let local: &str = local.as_ref();
             self.names = Names::of_root(&resolved, local);
             self.depth = usize::from(!is_empty);
-            // In RSS there is a channel around the items, and in RSS 1.1 a list.
+            // In RSS a channel is around the items, and in RSS 1.1 a list, too.
             if matches!(local, "rss" | "Channel") {
                 self.level = 3;
             }
@@ -120,13 +120,13 @@ impl<'a> Elements<'a> {
         &self.names.root
     }
 
-    /// Returns whether the root is of another namespace than sitemaps are, or of none.
+    /// Returns whether the root's namespace is not that of sitemaps, or is missing.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         self.names.is_foreign
     }
 
-    /// Returns what `xml:base` says in the elements around the last tree, the outermost first.
+    /// Returns the values of `xml:base` in the elements around the last tree, the outermost first.
     pub fn bases(&self) -> impl Iterator<Item = &str> {
         self.bases.iter().map(|(_, base)| base.as_str())
     }
@@ -137,17 +137,17 @@ impl<'a> Elements<'a> {
         self.line
     }
 
-    /// Returns the next tree. `None` at the end.
+    /// Returns the next tree, or `None` at the end.
     ///
     /// # Errors
     ///
-    /// If the document cannot be read on.
+    /// If the rest of the document cannot be read.
     #[expect(
         clippy::should_implement_trait,
         reason = "an iterator would go on behind an error"
     )]
     pub fn next(&mut self) -> Result<Option<Element>, Broken> {
-        // What is open from the tree's root on. `None` for an element that is not needed.
+        // The open elements from the tree's root on. `None` for an element that is not needed.
         let mut open: Vec<Option<Element>> = Vec::new();
         let mut bytes = 0;
         while self.depth > 0 {
@@ -208,7 +208,7 @@ impl<'a> Elements<'a> {
         self.rest()
     }
 
-    /// Reads what is behind the root: comments, or what was never meant to be there, or a damaged gzip stream.
+    /// Reads the rest after the root: comments, invalid content, or a damaged gzip stream.
     fn rest(&mut self) -> Result<Option<Element>, Broken> {
         loop {
             self.buffer.clear();
@@ -242,7 +242,7 @@ fn character(reference: &BytesRef<'_>) -> Option<char> {
     }
 }
 
-/// Adds text to the element that is open.
+/// Adds text to the innermost open element.
 fn add(open: &mut [Option<Element>], bytes: &mut usize, text: &str) {
     if let Some(Some(element)) = open.last_mut() {
         *bytes += text.len();
@@ -250,7 +250,7 @@ fn add(open: &mut [Option<Element>], bytes: &mut usize, text: &str) {
     }
 }
 
-/// Ends an element. Returns the tree, if it was the outermost.
+/// Ends an element. Returns the tree if it was the outermost one.
 fn end(depth: &mut usize, open: &mut Vec<Option<Element>>) -> Option<Element> {
     *depth -= 1;
     let ended = open.pop()?;
@@ -278,7 +278,7 @@ fn wrong(error: Error, input: &Input<'_>, line: u64) -> Broken {
     Broken { line, what }
 }
 
-/// Returns an element without its text and children. `None` if its namespace is not needed.
+/// Returns an element without its text and children. Returns `None` if its namespace is not needed.
 fn element(
     resolved: &ResolveResult<'_>,
     start: &BytesStart<'_>,
@@ -332,10 +332,11 @@ fn size(element: &Element) -> usize {
     ELEMENT_BYTES + element.name.len() + attributes
 }
 
-/// Returns the name, without a prefix, of the root of a document that begins so. `None` if it is no XML, or its root comes later.
+/// Returns the root's name, without a prefix, of a document with this beginning. Returns `None` if it is not XML, or if its root
+/// comes later.
 #[must_use]
 pub fn root_of(head: &[u8]) -> Option<String> {
-    // The last character may be cut.
+    // The last character may be incomplete.
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start();
     if !text.starts_with('<') {

@@ -1,4 +1,4 @@
-//! Judges an entry piece by piece: its address, lastmod, links to other languages, images and news.
+//! Checks an entry piece by piece: its address, lastmod, links to other languages, images and news.
 
 use sitemap::site::MAX_ENTRIES;
 use sitemap::time::{TimeError, When};
@@ -15,15 +15,15 @@ use crate::xsd;
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;
-/// Seconds by which a lastmod may be in the future: clocks and time zones differ.
+/// The seconds by which a lastmod may be in the future, because clocks and time zones differ.
 const AHEAD: i64 = DAY;
-/// News count for two days (<https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap>); an hour
-/// for sitemaps that are made on the hour.
+/// The age limit of news: two days (<https://developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap>), and an
+/// hour for sitemaps that are made hourly.
 const NEWS_AGE: i64 = 2 * DAY + 3_600;
-/// A lastmod within so many seconds of the fetch is taken for the time of the fetch, and not of a change.
+/// A lastmod within this many seconds of the fetch counts as the time of the fetch, not of a change.
 const NOW: i64 = 10;
-/// Bytes of URLs, of one document, that are kept until they were compared with those of other documents. A message about a URL beyond
-/// that does not show it.
+/// The most bytes of one document's URLs that are kept until the comparison with other documents. A message about a further URL
+/// does not show it.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
 impl Reader<'_> {
@@ -38,7 +38,7 @@ impl Reader<'_> {
         self.entry.said = Said::default();
     }
 
-    /// Takes the address of an entry, without white space around it.
+    /// Reads the address of an entry, without white space around it.
     pub(super) fn loc(&mut self, loc: &str, at: Position) {
         let is_index = self.document.kind == Kind::Index;
         let outside = if is_index {
@@ -50,7 +50,7 @@ impl Reader<'_> {
         url::problems(loc, &self.about.scope, outside, &mut problems);
         for (rule, message, invalid) in problems.drain(..) {
             match self.about.scope.other_host(loc) {
-                // Its robots.txt has to be asked first.
+                // The robots.txt of that host has to be read first.
                 Some(origin) if rule == outside && self.about.asks_others => {
                     self.found_elsewhere(origin, rule, at, message);
                 }
@@ -105,7 +105,7 @@ impl Reader<'_> {
         let when = match When::parse(text) {
             Ok(when) if !invalid => when,
             Err(TimeError::NoZone) if !invalid => return self.zone.add(at),
-            // The schema has said so.
+            // The schema has reported it.
             _ if invalid => return,
             Ok(_) => return,
             Err(error) => {
@@ -133,14 +133,14 @@ impl Reader<'_> {
         if self.about.is_fetched && !when.is_date() && (when.seconds() - now).abs() <= NOW {
             self.now.add(at);
         }
-        // A document with more entries than that has a finding already.
+        // A document with more entries has a finding already.
         if self.stamps.len() < MAX_ENTRIES as usize {
             *self.stamps.entry(when.seconds()).or_default() += 1;
         }
     }
 
-    /// Judges the form of an address that is not a page's own. `rule`: the rule that a wrong form breaks; `place`: where the
-    /// address is. Returns whether it is an address at all, even if it is misspelled.
+    /// Checks the form of an address that is not a page's own. `rule` is the rule for a wrong form, `place` describes where the
+    /// address is. Returns whether it is an address, even if it is misspelled.
     pub(super) fn has_form(
         &mut self,
         address: &str,
@@ -160,7 +160,7 @@ impl Reader<'_> {
         url::Parts::of(address).is_some()
     }
 
-    /// Counts a loc that is more than plain text.
+    /// Counts a loc with markup in its text.
     pub(super) fn marked(&mut self, marks: u8, at: Position) {
         for mark in Mark::ALL {
             if marks & mark.bit() != 0 {
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes a link to another language, or to this page in its own.
+    /// Reads a link to another language, or to this page in its own.
     pub(super) fn alternate(&mut self, mut language: String, href: &str, at: Position) {
         if self.about.expected.is_some() {
             self.entry.said.alternates.add_alternate(&language, href);
@@ -202,7 +202,7 @@ impl Reader<'_> {
         if let Ok(when) = When::parse(text) {
             let newest = self.newest_news.get_or_insert(when.seconds());
             *newest = when.seconds().max(*newest);
-            // A date is its whole day.
+            // A date includes its whole day.
             let end = when.seconds() + if when.is_date() { DAY } else { 0 };
             if self.about.now - end > NEWS_AGE {
                 self.old_news.add(at);

@@ -1,4 +1,4 @@
-//! Compares what a site lists with a file of URLs that it should list.
+//! Compares a site's listed URLs with a file of URLs that it should list.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use crate::url;
 use sitemap::loc::normalized;
 use sitemap::time::When;
 
-/// What should be listed.
+/// The URLs that should be listed.
 #[derive(Debug, Default)]
 pub struct Expected {
     pages: HashMap<u64, Page>,
 }
 
-/// What should be said of a URL. What is not given may be anything.
+/// The expected details of a URL. A missing detail may be anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// Its lastmod.
     pub lastmod: Option<String>,
     /// Its images, in any order.
     pub images: Option<Vec<String>>,
-    /// The languages of its alternates, and where they are.
+    /// The languages and addresses of its alternates.
     pub alternates: Option<Vec<(String, String)>>,
 }
 
@@ -37,7 +37,7 @@ struct Page {
     met: AtomicU8,
 }
 
-/// Addresses in any order: how many, and a sum that only the same ones have, whatever their spelling.
+/// An unordered set of addresses: their number, and a sum that only the same set has, in any spelling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Set {
     count: u64,
@@ -54,7 +54,7 @@ impl Set {
         self.add(url::digest_of(loc));
     }
 
-    /// Adds an alternate. Languages have no case (RFC 5646, 2.1.1).
+    /// Adds an alternate. The case of languages does not matter (RFC 5646, 2.1.1).
     pub(crate) fn add_alternate(&mut self, language: &str, href: &str) {
         let (language, href) = (language.to_ascii_lowercase(), normalized(href));
         self.add(url::digest(format!("{language}\n{href}").as_bytes()));
@@ -77,7 +77,7 @@ impl Set {
     }
 }
 
-/// What an entry says.
+/// The details of an entry.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     pub(crate) loc: u64,
@@ -116,7 +116,7 @@ impl Expected {
         self.pages.is_empty()
     }
 
-    /// Takes a URL that is listed.
+    /// Compares a listed URL with the expected details.
     pub(crate) fn meet(&self, said: &Said) {
         let Some(page) = self.pages.get(&said.loc) else {
             return;
@@ -154,7 +154,7 @@ impl Expected {
         self.pages.contains_key(&digest)
     }
 
-    /// Adds the URLs that were not listed, or listed with other details, in the order of the URLs.
+    /// Adds findings for the URLs that were not listed, or listed with other details, in the order of the URLs.
     pub(crate) fn finish(&self, file: &Arc<str>, findings: &mut Findings) {
         let mut pages: Vec<_> = self.pages.values().collect();
         pages.sort_unstable_by(|a, b| a.loc.cmp(&b.loc));

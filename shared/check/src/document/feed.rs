@@ -1,6 +1,7 @@
-//! Reads the addresses and times of the items of RSS and Atom. Nothing else of a feed is judged.
+//! Reads the addresses and times of the items of RSS and Atom. Nothing else of a feed is checked.
 //!
-//! - Relative addresses are resolved by `xml:base`, and what it says by the address of the feed (RFC 4287, 2; RFC 3986, 5.1).
+//! - Relative addresses are resolved by `xml:base`, and a relative `xml:base` by the address of the feed (RFC 4287, 2; RFC 3986,
+//!   5.1).
 //! - Of several alternates of an entry, the first that may be HTML is the page, or else the first.
 
 use std::borrow::Cow;
@@ -14,23 +15,23 @@ use super::reader::Reader;
 use crate::findings::Position;
 use crate::url::path_of;
 
-/// What `alternate` is short for (RFC 4287, 4.2.7.2).
+/// The prefix of which `alternate` is a short form (RFC 4287, 4.2.7.2).
 const IANA: &str = "http://www.iana.org/assignments/relation/";
 /// Media types of pages.
 const PAGES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
-/// What relative addresses are relative to, as far as that is known.
+/// The base of relative addresses, if it is known.
 #[derive(Clone, Debug, Default)]
 pub struct Base(Option<Loc>);
 
 impl Base {
-    /// Returns the base of a document with this address. One that is no URL says nothing.
+    /// Returns the base of a document with this address. An address that is not a URL is ignored.
     #[must_use]
     pub fn of(address: &str) -> Self {
         Self(Loc::parse_any(address).ok())
     }
 
-    /// Returns the base inside an element with this `xml:base`, if any.
+    /// Returns the base inside an element with this `xml:base`, if it has one.
     #[must_use]
     pub fn inside(&self, base: Option<&str>) -> Self {
         let Some(base) = base.map(str::trim).filter(|base| !base.is_empty()) else {
@@ -43,7 +44,7 @@ impl Base {
         inner.map_or_else(|_| self.clone(), |inner| Self(Some(inner)))
     }
 
-    /// Returns an address as it is, or resolved if it is relative.
+    /// Returns an address, resolved if it is relative.
     #[must_use]
     pub fn resolve<'t>(&self, address: &'t str) -> Cow<'t, str> {
         let base = self.0.as_ref().filter(|_| is_relative(address));
@@ -61,7 +62,7 @@ pub fn is_relative(address: &str) -> bool {
     !address[..end].contains(':')
 }
 
-/// Returns the name of the entries of a feed with this root. `None` if the root is not a feed's.
+/// Returns the name of the entries of a feed with this root. Returns `None` if the root is not a feed's.
 #[must_use]
 pub fn entry_of(root: &str) -> Option<&'static str> {
     match root {
@@ -71,7 +72,7 @@ pub fn entry_of(root: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the address of the page that an item of RSS or an entry of Atom is about. `base`: of what is around it.
+/// Returns the address of the page of an RSS item or an Atom entry. `base` is that of the element around it.
 #[must_use]
 pub fn page_of(entry: &Element, base: &Base) -> Option<String> {
     let base = base.inside(entry.attribute("xml:base"));
@@ -82,7 +83,7 @@ pub fn page_of(entry: &Element, base: &Base) -> Option<String> {
     if let Some(link) = entry.all("link").find(|link| !link.text().is_empty()) {
         return address(link, link.text());
     }
-    // What is no address by itself is one only if it says so.
+    // A text that is not an absolute address is one only if `isPermaLink` says so.
     let is_page = |guid: &&Element| match guid.attribute("isPermaLink") {
         Some(said) => said == "true",
         None => path_of(guid.text()).is_some(),
@@ -99,7 +100,8 @@ pub fn page_of(entry: &Element, base: &Base) -> Option<String> {
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, page)| page)
 }
 
-/// Returns how far a link of Atom is from being the page, as far as relation and media type say. `None`: it is something else.
+/// Returns how unlikely it is, by relation and media type, that a link of Atom is the page. Returns `None` if it is certainly
+/// not.
 fn rank(relation: Option<&str>, media: Option<&str>) -> Option<u8> {
     let relation = relation.map(str::trim).filter(|own| !own.is_empty());
     let relation = relation.map_or("alternate", |own| own.strip_prefix(IANA).unwrap_or(own));
@@ -112,24 +114,24 @@ fn rank(relation: Option<&str>, media: Option<&str>) -> Option<u8> {
         .then_some(u8::from(!is_page))
 }
 
-/// Where in a feed the reader is.
+/// The state of the feed's reader.
 #[derive(Debug, Default)]
 pub(super) struct Feed {
     path: Vec<Part>,
     /// The prefix of the feed's own elements, without the colon.
     prefix: Option<String>,
-    /// The item's address, by its rank.
+    /// The item's address, with its rank and position.
     address: Option<(u8, String, Position)>,
-    /// What relative addresses are relative to, and how deep the element is that says so.
+    /// The bases of relative addresses, with the depth of the elements that set them.
     bases: Vec<(usize, Base)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Item,
-    /// RSS's, whose text is the address.
+    /// The link of RSS, whose text is the address.
     Link,
-    /// Atom's time.
+    /// The time of Atom.
     Updated,
     Other,
 }
@@ -147,7 +149,7 @@ impl Feed {
             .prefix()
             .map(|prefix| prefix.as_ref().to_owned());
         if self.path.is_empty() {
-            // In RDF the items are in another namespace than the root.
+            // In RDF the items' namespace is not the root's.
             self.prefix = prefix.clone().filter(|_| local != "RDF");
             self.bases.push((0, Base::of(&reader.about.file)));
         }
@@ -156,7 +158,7 @@ impl Feed {
         let part = match local {
             "item" | "entry" => Part::Item,
             "link" if in_item && is_own => Part::Link,
-            // Atom 0.3 has the other name.
+            // `modified` is the name in Atom 0.3.
             "updated" | "modified" if in_item && is_own => Part::Updated,
             _ => Part::Other,
         };
@@ -189,7 +191,7 @@ impl Feed {
         }
     }
 
-    /// Takes an address of an item, unless a more likely address of the page is known.
+    /// Reads an address of an item. It replaces a less likely one.
     fn meet(&mut self, rank: u8, address: &str, at: Position) {
         let is_better = |(own, _, _): &(u8, String, Position)| rank < *own;
         if self.address.as_ref().is_none_or(is_better) {

@@ -1,4 +1,4 @@
-//! Judges what is only known once all of a document was read: its limits, counts and duplicates.
+//! Checks the properties that are known only at the end of a document: its limits, counts and duplicates.
 
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES, MAX_NEWS_ENTRIES};
 use sitemap::time::When;
@@ -10,13 +10,13 @@ use crate::rules::Rule;
 use crate::text::{quoted, shown};
 use crate::url;
 
-/// If so many percent of the lastmods are the same time, and there are at least `SAME_LEAST`, they are taken for the time of a build.
+/// If at least this percentage of the lastmods are the same time, and at least `SAME_LEAST`, it counts as the time of a build.
 const SAME_PERCENT: u64 = 90;
 const SAME_LEAST: u64 = 50;
-/// From so many percent of a limit on, a document is near it.
+/// A document at this percentage of a limit is near it.
 const NEAR_PERCENT: u64 = 95;
 
-/// Who goes wrong on a comment or a processing instruction in a loc.
+/// The readers that fail on a comment or a processing instruction in a loc.
 const MARKUP: &str = "@crawlee/utils and trafilatura drop the URL, site-map-parser cuts it, sitemap-stream-parser makes two of it, \
     and get-sitemap-links keeps the markup";
 
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds valid forms that some readers misread. Which readers, in which version, is in docs/cli/check.md.
+    /// Adds findings for valid forms that some readers misread. The readers and their versions are in docs/cli/check.md.
     fn misread(&mut self) {
         let Tally { count, first } = self.prefixed;
         if count > 0 {
@@ -210,7 +210,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds addresses that are listed twice in this document. Only the first of each is compared with other documents.
+    /// Adds findings for addresses that are listed twice in this document. Only the first of each is compared with other
+    /// documents.
     fn duplicates(&mut self) {
         let listed = self.document.listed.iter().zip(0_u32..);
         let mut sorted: Vec<_> = listed
@@ -229,7 +230,7 @@ impl Reader<'_> {
             let listed = &self.document.listed;
             let (one, first) = (listed[*place as usize], listed[*first as usize]);
             let (text, known) = (self.document.text(&one), self.document.text(&first));
-            // A text for which there was no room is not known.
+            // A text that was not kept is unknown.
             let other = match known != text && !known.is_empty() && !text.is_empty() {
                 true => format!(", spelled differently: {}", quoted(known)),
                 false => String::new(),

@@ -1,7 +1,6 @@
-//! Turns a body into the bytes of a document: inflated, in UTF-8, without a byte order mark, counted, and never more than a
-//! limit.
+//! Converts a body to the bytes of a document: inflated, in UTF-8, without a byte order mark, counted, and up to a limit.
 //!
-//! All commands that read foreign files read them through this: `check`, `diff`, `import`, `load`, `build` and `explain`.
+//! All commands that read foreign files use it: `check`, `diff`, `import`, `load`, `build` and `explain`.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -17,18 +16,19 @@ mod stop;
 
 pub use stop::Stop;
 
-/// What gzip begins with (RFC 1952, 2.3.1).
+/// The first bytes of gzip (RFC 1952, 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BUFFER_BYTES: usize = 64 * 1024;
-/// The longest piece of a sitemap's markup or text: far more than the longest URL or description, and all that is held of it.
+/// The longest piece of a sitemap's markup or text. It is far longer than the longest URL or description, and no more of a
+/// sitemap is in memory.
 pub(crate) const MAX_PIECE_BYTES: u64 = 1024 * 1024;
 
-/// Limits on what is read.
+/// Limits of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes, inflated.
+    /// The most bytes, inflated.
     pub bytes: u64,
-    /// Bytes of one piece: a tag, a text, a line or a cell, from one [`Input::begin_piece`] to the next.
+    /// The most bytes of one piece: a tag, a text, a line or a cell, from one [`Input::begin_piece`] to the next.
     pub piece: u64,
 }
 
@@ -40,20 +40,21 @@ impl Limits {
     };
 }
 
-/// How the bytes are packed.
+/// How the bytes are compressed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packing {
-    /// What is wrong with it.
+    /// The problems of the compression.
     pub(crate) problems: Vec<String>,
-    /// It is gzip by itself, not by a Content-Encoding.
+    /// Whether the body is a gzip file, regardless of Content-Encoding.
     pub(crate) is_file: bool,
 }
 
 /// A document's bytes.
 ///
-/// - Gzip is seen from its first bytes and inflated, up to two layers.
-/// - What is not in UTF-8, and says so by its byte order mark or its XML declaration, is made UTF-8. All that is counted is counted then.
-/// - What stopped it once stops every later read: no part of a document passes for all of it.
+/// - Gzip is recognized by its first bytes and inflated, up to two layers.
+/// - Another encoding than UTF-8 is recognized by a byte order mark or an XML declaration, and converted. All counts are made
+///   after that.
+/// - An error that stopped it stops every later read too, so no part of a document passes for all of it.
 pub struct Input<'a> {
     read: Box<dyn Read + 'a>,
     buffer: Box<[u8]>,
@@ -62,9 +63,9 @@ pub struct Input<'a> {
     bytes: u64,
     piece: u64,
     limits: Limits,
-    /// Why looking ahead failed, for the read that comes to that place.
+    /// An error of looking ahead, which the read at that place will return.
     failed: Option<io::Error>,
-    /// The line and column of the buffer's byte at `counted`. The bytes behind it are counted once a position there is asked for.
+    /// The line and column of the buffer's byte at `counted`. Later bytes are counted when a later position is requested.
     position: Position,
     counted: usize,
     stop: Rc<Cell<Option<Stop>>>,
@@ -74,13 +75,13 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Opens a body, packed or not. Bytes behind the end of a gzip stream are an error, because their meaning is unknown.
+    /// Opens a body, compressed or not. Bytes after the end of a gzip stream are an error, because their meaning is unknown.
     pub fn open(body: impl Read + 'a, limits: Limits) -> Self {
         Self::with(body, false, true, true, limits)
     }
 
-    /// Opens a body whose packing is judged, not refused. `encoded`: it came with Content-Encoding gzip. `named_gz`: its name
-    /// ends in .gz.
+    /// Opens a body and reports problems of its compression instead of refusing it. `encoded` means Content-Encoding gzip,
+    /// `named_gz` a name that ends in .gz.
     pub(crate) fn judged(
         body: impl Read + 'a,
         encoded: bool,
@@ -161,9 +162,9 @@ impl<'a> Input<'a> {
         input
     }
 
-    /// Makes UTF-8 of what is in another encoding.
+    /// Converts another encoding to UTF-8.
     fn decode(&mut self) {
-        // Most documents say nothing, and what comes slowly is not waited for.
+        // Most documents declare nothing. So a slow body is not read further than necessary.
         let wanted = match self.head(encoding::MARK_BYTES) {
             head if encoding::is_declared(head) => encoding::HEAD_BYTES,
             head => head.len(),
@@ -190,7 +191,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Returns the first bytes that are not consumed yet: `wanted` of them, unless the document is shorter or cannot be read.
+    /// Returns the first unread bytes: `wanted` of them, unless the document is shorter or cannot be read.
     pub fn head(&mut self, wanted: usize) -> &[u8] {
         debug_assert!(wanted <= BUFFER_BYTES && self.at == 0 || self.at + wanted <= BUFFER_BYTES);
         while self.end - self.at < wanted && self.end < self.buffer.len() && self.failed.is_none() {
@@ -243,7 +244,7 @@ impl<'a> Input<'a> {
         self.position
     }
 
-    /// Returns how many bytes of the document were read.
+    /// Returns the number of the document's bytes that were read.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.bytes
     }
@@ -257,7 +258,7 @@ impl<'a> Input<'a> {
         self.has_bom
     }
 
-    /// Returns what ended it early.
+    /// Returns why it ended early. Returns `None` if it did not.
     #[must_use]
     pub fn stop(&self) -> Option<Stop> {
         self.stop.get()
@@ -267,7 +268,7 @@ impl<'a> Input<'a> {
         self.packing.borrow().clone()
     }
 
-    /// Begins a piece, whose length counts from here.
+    /// Begins a piece. Its length counts from here.
     pub fn begin_piece(&mut self) {
         self.piece = 0;
     }
@@ -329,7 +330,7 @@ impl BufRead for Input<'_> {
     }
 }
 
-/// The body, whose own errors are kept apart from errors in its bytes.
+/// The body, whose own errors are distinguished from errors in its bytes.
 struct Raw<R> {
     body: R,
     stop: Rc<Cell<Option<Stop>>>,
@@ -347,7 +348,7 @@ impl<R: Read> Read for Raw<R> {
     }
 }
 
-/// An error that comes once.
+/// A reader that fails once.
 struct Failed(Option<io::Error>);
 
 impl Read for Failed {
@@ -356,7 +357,7 @@ impl Read for Failed {
     }
 }
 
-/// Returns whether a text begins as a URL does, so that it is an address, or a list of them.
+/// Returns whether a text begins like a URL, so that it is an address, or a list of them.
 #[must_use]
 pub fn is_list(text: &[u8]) -> bool {
     const BEGIN: &[u8] = b"http";
@@ -364,10 +365,10 @@ pub fn is_list(text: &[u8]) -> bool {
         .is_some_and(|begin| begin.eq_ignore_ascii_case(BEGIN))
 }
 
-/// Returns whether these bytes are gzip, and the bytes again.
+/// Returns whether these bytes are gzip, and a reader of the same bytes.
 fn peek<'a>(mut read: Box<dyn Read + 'a>) -> (bool, impl Read + 'a) {
     let mut head = Vec::with_capacity(GZIP_MAGIC.len());
-    // An error comes again with the next read.
+    // The next read returns the error again.
     let _ = read
         .by_ref()
         .take(GZIP_MAGIC.len() as u64)
@@ -375,17 +376,17 @@ fn peek<'a>(mut read: Box<dyn Read + 'a>) -> (bool, impl Read + 'a) {
     (head == GZIP_MAGIC, Cursor::new(head).chain(read))
 }
 
-/// Inflates, and says what is behind the first member.
+/// Inflates, and reports what follows the first member.
 struct Unzip<R> {
     decoder: Option<GzDecoder<R>>,
-    /// Bytes that follow are an error.
+    /// Whether bytes after the stream are an error.
     is_strict: bool,
     stop: Rc<Cell<Option<Stop>>>,
     packing: Rc<RefCell<Packing>>,
 }
 
 impl<R: BufRead> Unzip<R> {
-    /// Goes to what follows the end of a member.
+    /// Continues after the end of a member.
     fn next_member(&mut self) -> io::Result<()> {
         let Some(mut decoder) = self.decoder.take() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The state of a document that is being read: the entry that is open, and what is counted until the end.
+//! The state of a document that is being read: the open entry, and the counts for the end.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,10 +12,10 @@ use crate::findings::{Finding, Findings, Position};
 use crate::rules::Rule;
 use crate::url::{Digest, Problem};
 
-/// Other hosts, of one document, whose robots.txt may be asked about it.
+/// The most other hosts of one document whose robots.txt may be read.
 const MAX_OTHER_HOSTS: usize = 8;
 
-/// Something that is counted and said once.
+/// A count of something that is reported once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) count: u64,
@@ -29,7 +29,7 @@ impl Tally {
     }
 }
 
-/// What the text of a loc may have. It is read right here, and not by everybody.
+/// Markup in the text of a loc. This reader reads it correctly, but others do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     Cdata,
@@ -62,16 +62,16 @@ pub(super) struct Entry {
     pub(super) has_video: bool,
     pub(super) has_news: bool,
     pub(super) alternates: Vec<Alternate>,
-    /// The address, if the page may be drawn.
+    /// The address, if the page may be sampled.
     pub(super) text: String,
     pub(super) lastmod: Option<When>,
-    /// What is compared with what is expected.
+    /// The details that are compared with the expected ones.
     pub(super) said: Said,
 }
 
 #[derive(Debug)]
 pub(super) struct Alternate {
-    /// In lower case.
+    /// The language, in lower case.
     pub(super) language: String,
     pub(super) to: Digest,
     pub(super) at: Position,
@@ -89,13 +89,13 @@ pub(super) struct Reader<'a> {
     pub(super) ignored: Tally,
     pub(super) dead_images: Tally,
     pub(super) dead_videos: Tally,
-    /// Elements of the sitemap that have a prefix.
+    /// Prefixed elements of the sitemap's namespace.
     pub(super) prefixed: Tally,
-    /// Locs with each [`Mark`].
+    /// The locs with each [`Mark`].
     pub(super) marks: [Tally; Mark::ALL.len()],
     /// Items of a feed without an address.
     pub(super) unaddressed: Tally,
-    /// Entries with videos, and with news.
+    /// The number of entries with videos, and with news.
     pub(super) with_videos: u64,
     pub(super) with_news: u64,
     pub(super) news: u64,
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Adds a finding that counts unless the robots.txt of this host names the document.
+    /// Adds a finding that does not apply if the robots.txt of this host names the document.
     pub(super) fn found_elsewhere(
         &mut self,
         origin: &str,

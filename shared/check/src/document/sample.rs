@@ -1,4 +1,4 @@
-//! Samples pages to request: those with the smallest digests, so that two runs request the same pages.
+//! Samples the pages to request. It takes those with the smallest digests, so that two runs request the same pages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,25 +6,25 @@ use std::sync::Arc;
 use crate::findings::Position;
 use sitemap::time::When;
 
-/// Pages that may be drawn of a site: with their texts they take some 30 MB.
+/// The most pages that are sampled of a site. With their texts they take about 30 MB.
 pub const MAX_DRAWN: usize = 100_000;
 
-/// A listed page, and what its sitemap says of it.
+/// A listed page, with the data of its sitemap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Its address.
     pub loc: String,
-    /// The sitemap.
+    /// Its sitemap.
     pub file: Arc<str>,
-    /// Where it is listed there.
+    /// The position of its entry there. `None` if it is not known.
     pub at: Option<Position>,
     /// Its lastmod.
     pub lastmod: Option<When>,
-    /// Its alternates: the language, and the address's digest.
+    /// Its alternates: the language, and the digest of the address.
     pub(crate) alternates: Vec<(String, u64)>,
 }
 
-/// The pages that were drawn so far.
+/// The sample so far.
 #[derive(Debug, Default)]
 pub(crate) struct Drawn {
     most: usize,
@@ -39,7 +39,7 @@ impl Drawn {
         }
     }
 
-    /// Returns whether a page of this digest would be drawn.
+    /// Returns whether a page with this digest would be sampled.
     pub(crate) fn wants(&self, digest: u64) -> bool {
         let is_full = self.pages.len() >= self.most;
         self.most > 0
@@ -50,7 +50,7 @@ impl Drawn {
                     .is_some_and(|(last, _)| *last <= digest))
     }
 
-    /// Adds a page. The first one of a digest stays.
+    /// Adds a page. The first one with a digest stays.
     pub(crate) fn add(&mut self, digest: u64, page: Page) {
         self.pages.entry(digest).or_insert(page);
         if self.pages.len() > self.most {

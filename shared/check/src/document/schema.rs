@@ -1,7 +1,7 @@
-//! The elements of sitemaps as data: their order and number, their attributes, their values, and the rule that one breaks.
+//! The elements of sitemaps as data: their order and number, their attributes and values, and the rules for errors.
 //!
 //! Written after <https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd>, siteindex.xsd, and Google's schemas for images,
-//! videos and news. Numbers that Waymark also writes by are those of `waymark-sitemap`.
+//! videos and news. Limits that Waymark obeys too are those of `waymark-sitemap`.
 
 use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_DURATION, MAX_TAGS, MAX_TITLE_CHARS, PLATFORMS};
 
@@ -17,7 +17,7 @@ pub(crate) use ns::{INSTANCE, Ns};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Type {
     Text,
-    /// At most so many characters.
+    /// A text of at most this many characters.
     Short(usize),
     /// `xsd:anyURI`.
     Address,
@@ -25,7 +25,7 @@ pub(crate) enum Type {
     Decimal(f64, f64),
     Integer(f64, f64),
     OneOf(&'static [&'static str]),
-    /// As the news schema has it.
+    /// A language as in the news schema.
     NewsLanguage,
     Genres,
     Tickers,
@@ -36,7 +36,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// Returns what is wrong with a value. `None` if nothing is.
+    /// Returns the problem of a value, or `None` if it is valid.
     pub(crate) fn problem(self, text: &str) -> Option<String> {
         (!self.accepts(text)).then(|| self.refusal(text))
     }
@@ -77,7 +77,7 @@ impl Type {
         }
     }
 
-    /// Returns what is wrong with a value that is not accepted.
+    /// Returns the problem of an invalid value.
     fn refusal(self, text: &str) -> String {
         let what = match self {
             Self::Text => return String::new(),
@@ -106,7 +106,7 @@ impl Type {
     }
 }
 
-/// Returns the items of a list with commas. All but the first may have blanks before them.
+/// Returns the items of a comma-separated list. Blanks are allowed before all but the first.
 fn items(list: &str) -> impl Iterator<Item = &str> {
     let mut items = list.split(',');
     let first = items.next();
@@ -131,7 +131,7 @@ const GENRES: [&str; 6] = [
     "UserGenerated",
 ];
 
-/// What is done with an element's text after its type is checked.
+/// The use of an element's text after the check of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Nothing,
@@ -142,13 +142,13 @@ pub(crate) enum Use {
     ImageLoc,
     /// An address of a video.
     Address,
-    /// A news item's time.
+    /// The time of a news item.
     NewsDate,
-    /// It is dead, and the rule says so.
+    /// It is obsolete, and this rule reports it.
     Dead(Rule),
 }
 
-/// An attribute that may be there.
+/// An allowed attribute.
 #[derive(Debug)]
 pub(crate) struct Attribute {
     pub(crate) name: &'static str,
@@ -156,16 +156,16 @@ pub(crate) struct Attribute {
     pub(crate) required: bool,
 }
 
-/// What an element has.
+/// The content of an element.
 #[derive(Debug)]
 pub(crate) enum Content {
     Value(Type),
     Sequence(&'static [Element]),
-    /// A sequence, and then elements of extensions.
+    /// A sequence of elements, and then elements of extensions.
     Extended(&'static [Element]),
 }
 
-/// An element, and how many there may be at its place.
+/// An element, and how often it may occur at its place.
 #[derive(Debug)]
 pub(crate) struct Element {
     pub(crate) ns: Ns,
@@ -174,9 +174,9 @@ pub(crate) struct Element {
     pub(crate) most: u32,
     pub(crate) content: Content,
     pub(crate) attributes: &'static [Attribute],
-    /// Whose rule a wrong value breaks.
+    /// The rule for an invalid value.
     pub(crate) wrong: Rule,
-    /// Whose rule it is that it must be there.
+    /// The rule for a missing element.
     pub(crate) missing: Rule,
     pub(crate) used: Use,
 }
@@ -263,7 +263,7 @@ const fn required(name: &'static str, kind: Type) -> Attribute {
     }
 }
 
-/// Its length is looked at with its form.
+/// Its length is checked together with its form.
 const LOC: Element = one(Ns::Sitemap, "loc", Type::Address).used(Use::Loc);
 const LASTMOD: Element = maybe(Ns::Sitemap, "lastmod", Type::Time)
     .used(Use::Lastmod)
@@ -415,7 +415,7 @@ static IN_NEWS: [Element; 7] = [
     maybe(Ns::News, "stock_tickers", Type::Tickers),
 ];
 
-/// The elements of extensions. They may be in any order, and any number of them.
+/// The elements of extensions. They may occur in any order and any number.
 pub(crate) static EXTENSIONS: [Element; 4] = [
     new(Ns::Image, "image", 0, MANY, Content::Sequence(&IN_IMAGE)),
     new(Ns::Video, "video", 0, MANY, Content::Sequence(&IN_VIDEO)),

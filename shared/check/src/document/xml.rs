@@ -1,7 +1,7 @@
-//! Judges XML element by element: whether it is well-formed, and whether it follows the schema.
+//! Checks XML element by element: whether it is well-formed, and whether it follows the schema.
 //!
-//! The parser does not check everything that makes XML well-formed. The rest is checked here: the declaration's place, characters,
-//! references, names, `]]>`, attributes, and that there is one root.
+//! The parser does not check everything that makes XML well-formed. The rest is checked here: the declaration's place,
+//! characters, references, names, `]]>`, attributes, and the single root.
 
 use std::io::BufRead as _;
 
@@ -24,7 +24,7 @@ mod nesting;
 mod spaces;
 mod state;
 
-/// Namespaces in force at a place. Sitemaps have six.
+/// The most namespaces in scope. Sitemaps have six.
 const MAX_NAMESPACES: usize = 256;
 
 pub(super) fn read<'a>(source: &mut Input<'a>, reader: Reader<'a>) -> Reader<'a> {
@@ -96,15 +96,15 @@ impl Xml<'_, '_> {
         }
     }
 
-    /// Adds why the parser cannot go on.
+    /// Adds a finding with the error that stopped the parser.
     fn failed(&mut self, error: &Error, at: Position) {
         if let Some(stop) = self.source.get_ref().stop() {
-            // A body that breaks off behind the root's end has the whole document.
+            // If a body fails after the root's end, the document is complete.
             self.reader.document.is_whole =
                 stop == Stop::Body && self.has_root && self.open.is_empty();
             return;
         }
-        // A tag that the end of the document cuts is not a wrong tag: the document was cut.
+        // A tag that is cut by the document's end is reported as a cut document, not as a wrong tag.
         let source = self.source.get_mut();
         let is_end = matches!(error, Error::Syntax(_))
             || (matches!(error, Error::IllFormed(IllFormedError::UnclosedReference))
@@ -149,13 +149,13 @@ impl Xml<'_, '_> {
         if declaration.version().is_err() {
             self.ill_formed(at, "has an XML declaration without a version");
         }
-        // ASCII is UTF-8, too.
+        // ASCII is a subset of UTF-8.
         let is_right = |encoding: &str| {
             ["utf-8", "us-ascii", "ascii"]
                 .iter()
                 .any(|right| encoding.eq_ignore_ascii_case(right))
         };
-        // That it is UTF-16 was seen before.
+        // UTF-16 was recognized before.
         if let Some(Ok(encoding)) = declaration.encoding()
             && !is_right(&encoding)
             && !self.source.get_ref().is_utf_16()
@@ -169,7 +169,8 @@ impl Xml<'_, '_> {
         }
     }
 
-    /// Adds a DOCTYPE, or the entities that need it. A DOCTYPE does no harm by itself, and its declarations are never read.
+    /// Adds findings for a DOCTYPE, or for the entities that need it. A DOCTYPE is harmless by itself, and its declarations are
+    /// never read.
     fn doctype(&mut self) {
         match self.entities {
             Tally { count: 0, .. } => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::rules::Rule;
 
-/// A place in a document, both from one. A column counts characters.
+/// A position in a document, both numbers from 1. A column counts characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line.
@@ -14,18 +14,18 @@ pub struct Position {
     pub column: u32,
 }
 
-/// Something that is wrong.
+/// A broken rule at some position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule that is broken.
     pub rule: Rule,
     /// The document's address, or its path.
     pub file: Arc<str>,
-    /// Where in the document.
+    /// The position in the document. `None` if it concerns the whole.
     pub at: Option<Position>,
-    /// What is wrong there. It quotes foreign text.
+    /// The problem. The message quotes foreign text.
     pub message: String,
-    /// Whether the official schemas, or any XML parser, refuse the document for it.
+    /// Whether the official schemas, or any XML parser, refuse the document because of it.
     pub invalid: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Decides which rules apply, how bad each is, and which findings are known.
+//! Decides which rules apply, their severities, and which findings are known.
 
 use std::sync::Arc;
 
 use super::suppressions::Known;
 use crate::rules::{Profile, Rule, Severity, bits};
 
-/// The rules that apply, and how bad each is.
+/// The rules that apply, and their severities.
 #[derive(Clone, Debug)]
 pub struct Policy {
     levels: [Option<Severity>; Rule::ALL.len()],
@@ -30,12 +30,12 @@ impl Policy {
         }
     }
 
-    /// Sets the findings that are known already.
+    /// Sets the known findings.
     pub fn set_known(&mut self, known: Known) {
         self.known = Some(Arc::new(known));
     }
 
-    /// Returns the known findings, if one of them may be of this rule.
+    /// Returns the known findings, if any of them may be of this rule.
     pub(crate) fn known(&self, rule: Rule) -> Option<&Known> {
         self.known.as_deref().filter(|known| known.knows(rule))
     }
@@ -45,19 +45,19 @@ impl Policy {
         self.levels[rule as usize] = level;
     }
 
-    /// Returns how bad a finding of this rule is. `None` if the rule is off.
+    /// Returns the severity of a rule. Returns `None` if the rule is off.
     #[must_use]
     pub fn level(&self, rule: Rule) -> Option<Severity> {
         self.levels[rule as usize]
     }
 
-    /// Returns whether Waymark's own promises are checked, which go beyond the words of rules: an index's lastmod equals its
+    /// Returns whether Waymark's own promises are checked. They go beyond the rules' texts: an index's lastmod equals its
     /// sitemap's.
     pub(crate) fn is_strict(&self) -> bool {
         self.asks(Profile::Waymark)
     }
 
-    /// Returns whether a profile's rules were asked for.
+    /// Returns whether a profile's rules were requested.
     pub(crate) fn asks(&self, profile: Profile) -> bool {
         self.profiles & profile.bit() != 0
     }

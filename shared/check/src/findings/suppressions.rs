@@ -1,4 +1,4 @@
-//! Findings that are known: covered by an allowance until a day, or by a baseline.
+//! Known findings, which are covered by an allowance until a day, or by a baseline.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,19 +7,19 @@ use super::finding::Finding;
 use crate::rules::Rule;
 use crate::url;
 
-/// Findings that somebody has decided to live with.
+/// Findings that a user has accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// The rules that it is for.
+    /// The rules to which it applies.
     pub rules: Vec<Rule>,
-    /// What a finding's place and message have in them, with `*` for anything. Empty: whatever they are.
+    /// A text that a finding's position and message must contain, with `*` for anything. An empty text matches everything.
     pub pattern: String,
-    /// The last second at which it applies, in Unix seconds. `None` if it has no end.
+    /// The last second at which it applies, in Unix seconds. `None` if it does not expire.
     pub until: Option<i64>,
 }
 
 impl Allowance {
-    /// Returns whether its day is over.
+    /// Returns whether it has expired.
     #[must_use]
     pub fn is_over(&self, now: i64) -> bool {
         self.until.is_some_and(|until| until < now)
@@ -34,7 +34,7 @@ impl Allowance {
     }
 }
 
-/// Returns whether the parts of a pattern between its stars are in the text, one behind the other.
+/// Returns whether a text contains the parts of a pattern between its stars, one after the other.
 fn has(pattern: &str, text: &str) -> bool {
     let mut rest = text;
     pattern.split('*').all(|part| match rest.find(part) {
@@ -46,16 +46,16 @@ fn has(pattern: &str, text: &str) -> bool {
     })
 }
 
-/// What is known. Findings that it covers are counted apart.
+/// The known findings. They are counted separately.
 #[derive(Debug, Default)]
 pub struct Known {
     allowances: Vec<Allowance>,
-    /// How many of a key may still be met.
+    /// The number of findings that are left for each key.
     baseline: HashMap<u64, AtomicU32>,
 }
 
 impl Known {
-    /// Begins with what these allowances cover at this time.
+    /// Creates the known findings from the allowances that apply at this time.
     #[must_use]
     pub fn new(allowances: impl IntoIterator<Item = Allowance>, now: i64) -> Self {
         let mut allowances: Vec<_> = allowances.into_iter().collect();
@@ -66,7 +66,7 @@ impl Known {
         }
     }
 
-    /// Adds findings of a baseline: so many of one key.
+    /// Adds `count` findings of a baseline with this key.
     pub fn add(&mut self, key: &Key<'_>, count: u32) {
         let count_of = self.baseline.entry(key.digest()).or_default();
         *count_of.get_mut() = count_of.get_mut().saturating_add(count);
@@ -78,7 +78,7 @@ impl Known {
         !self.baseline.is_empty() || allowances.any(|allowance| allowance.rules.contains(&rule))
     }
 
-    /// Returns whether a finding is known. A finding of a baseline is known as often as the baseline has it.
+    /// Returns whether a finding is known. A baseline covers a finding as often as it contains it.
     pub(crate) fn covers(&self, finding: &Finding) -> bool {
         if self.allowances.iter().any(|one| one.covers(finding)) {
             return true;
@@ -98,14 +98,14 @@ impl Known {
     }
 }
 
-/// What makes two findings the same in two runs. Lines and counts change with every page that is added.
+/// The properties by which findings of two runs are matched. Lines and counts change with every page that is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key<'a> {
     /// The rule's name.
     pub rule: &'a str,
     /// The document.
     pub file: &'a str,
-    /// The message, [`steady`].
+    /// The message, as [`steady`] returns it.
     pub message: &'a str,
 }
 
@@ -122,7 +122,7 @@ impl Key<'_> {
     }
 }
 
-/// Returns a message without its numbers and times: those that are words of their own become `#`. URLs keep theirs.
+/// Returns a message without its numbers and times: separate ones become `#`. URLs keep theirs.
 #[must_use]
 pub fn steady(message: &str) -> String {
     let is_number = |word: &str| {

@@ -1,8 +1,8 @@
 //! Compares two sets of pages through the sorter, so memory does not grow with them.
 //!
-//! A page is known by its address, however a side spells it: [`sitemap::loc::normalized`] decides. If a side lists a page several
-//! times, as among its pages and among its videos, all its entries count as one: their images, videos and so on, and the newest
-//! lastmod.
+//! A page is identified by its address in any spelling: [`sitemap::loc::normalized`] decides. A side may list a page several
+//! times, for example among its pages and among its videos. Then all its entries count as one, with all their images, videos and
+//! so on, and the newest lastmod.
 
 use std::borrow::Cow;
 use std::io;
@@ -14,32 +14,32 @@ use sitemap::time::When;
 use super::page::{Page, Part};
 use super::sort::{Sorted, Sorter};
 
-/// Bytes that sorting takes in memory.
+/// Bytes of memory for sorting.
 const MEMORY: usize = 32 * 1024 * 1024;
-/// Sitemaps of a page, and spellings of its address, that are remembered.
+/// The most sitemaps of a page, and spellings of its address, that are kept.
 const MAX_FILES: usize = 16;
-/// Examples of addresses that both sides have and spell differently.
+/// The number of examples of addresses that both sides have and spell differently.
 const EXAMPLES: usize = 3;
-/// The longest lastmod that is kept. Right ones have 35 bytes at most.
+/// The longest lastmod that is kept. Valid ones have at most 35 bytes.
 const MAX_LASTMOD_BYTES: usize = 255;
 
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The first: what it has alone is gone.
+    /// The first side. A page that only it has is gone.
     A,
-    /// The second: what it has alone is new.
+    /// The second side. A page that only it has is new.
     B,
 }
 
-/// What is compared of a page that both sides have.
+/// The properties of a page on both sides that are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
-    /// The lastmod.
+    /// Whether lastmods are compared.
     pub lastmod: bool,
-    /// Which of [`Part::ALL`].
+    /// Which parts of [`Part::ALL`] are compared.
     pub parts: [bool; Part::ALL.len()],
-    /// Times that are no further apart are the same, in seconds.
+    /// Times count as the same if they differ by at most this many seconds.
     pub within: i64,
 }
 
@@ -53,54 +53,54 @@ impl Default for Fields {
     }
 }
 
-/// A page that is not the same on both sides.
+/// A difference of a page between the sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Only A has it, in the sitemap of this number.
+    /// Only A has it, in the sitemap with this number.
     Gone(u32),
-    /// Only B has it.
+    /// Only B has it, in the sitemap with this number.
     New(u32),
-    /// Both have it, and it says something else.
+    /// Both have it, with different properties.
     Changed {
-        /// A's sitemap, and B's.
+        /// The numbers of A's sitemap and of B's.
         files: [u32; 2],
-        /// A's lastmod and B's, if they differ; empty for none.
+        /// A's lastmod and B's, if they differ. A missing lastmod is empty.
         lastmod: Option<[String; 2]>,
-        /// Of each part how many only B has, and how many only A has.
+        /// For each part, how many only B has, and how many only A has.
         parts: [(u64, u64); Part::ALL.len()],
     },
 }
 
-/// How many pages there are of each kind.
+/// The numbers of pages of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The same on both sides.
+    /// Pages that are the same on both sides.
     pub same: u64,
-    /// Only in A.
+    /// Pages that are only in A.
     pub gone: u64,
-    /// Only in B.
+    /// Pages that are only in B.
     pub new: u64,
-    /// In both, with something else.
+    /// Pages in both with different properties.
     pub changed: u64,
-    /// Of those in both: listed in no sitemap of the same name.
+    /// Pages in both that no sitemap of the same name lists.
     pub moved: u64,
-    /// Times that A and B list an address again.
+    /// How often A and B list an address again.
     pub again: [u64; 2],
-    /// Of those in both: spelled in no way that both sides have.
+    /// Pages in both without a spelling that both sides have.
     pub respelled: u64,
-    /// The first of them, as A and as B spell them.
+    /// The first of these, as A and as B spell them.
     pub spellings: Vec<[String; 2]>,
 }
 
 impl Counts {
-    /// Returns how many pages A has, each counted once.
+    /// Returns the number of A's pages, each counted once.
     #[must_use]
     pub fn of_a(&self) -> u64 {
         self.same + self.gone + self.changed
     }
 }
 
-/// Takes the pages of both sides, in any order.
+/// Compares the pages of both sides, in any order.
 #[derive(Debug)]
 pub struct Comparison {
     sorter: Sorter,
@@ -109,8 +109,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Begins a comparison without pages. What does not fit into memory is sorted in a file in `folder`. `is_exact`: two
-    /// spellings are two addresses.
+    /// Begins a comparison without pages. Pages that do not fit into memory are sorted in a file in `folder`. With `is_exact`,
+    /// two spellings are two addresses.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, is_exact: bool) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Comparison {
         }
     }
 
-    /// Takes a page that a sitemap of a side lists. Numbers of sitemaps are in the order in which they were found.
+    /// Adds a page that a sitemap of a side lists. Numbers of sitemaps are in the order in which they were found.
     ///
     /// # Errors
     ///
@@ -153,9 +153,8 @@ impl Comparison {
         self.sorter.push(record)
     }
 
-    /// Ends both sides, and gives `take` what differs, in the order of the addresses as they are compared. What both sides have is
-    /// named as A spells it. `is_moved` says of a page's sitemaps in A and
-    /// in B whether none has the same name.
+    /// Ends both sides, and calls `take` with each difference, in the order of the compared addresses. Pages that both sides have
+    /// are named as A spells them. `is_moved` gets a page's sitemaps in A and in B, and returns whether none has the same name.
     ///
     /// # Errors
     ///
@@ -227,12 +226,12 @@ impl Comparison {
     }
 }
 
-/// What ends a key. Less than what is written for a NUL in one, so that keys keep their order.
+/// The end of a key. It sorts before the escaped NUL, so that keys keep their order.
 const KEY_END: [u8; 2] = [0, 0];
-/// What is written for a NUL in a key.
+/// The escaped form of a NUL in a key.
 const KEY_NUL: [u8; 2] = [0, 1];
 
-/// Appends a key so that records are sorted by keys first, whatever characters they have: a text sitemap may have any.
+/// Appends a key so that records are sorted by their keys first, whatever characters these have. A text sitemap may have any.
 fn write_key(key: &str, record: &mut Vec<u8>) {
     for (at, part) in key.split('\0').enumerate() {
         if at > 0 {
@@ -243,7 +242,7 @@ fn write_key(key: &str, record: &mut Vec<u8>) {
     record.extend(KEY_END);
 }
 
-/// Reads a key, and returns what is behind it.
+/// Reads a key, and returns it with the following bytes.
 fn read_key(mut bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut key = Vec::new();
     loop {
@@ -258,11 +257,11 @@ fn read_key(mut bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-/// A page as it was sorted.
+/// A page in its sorted form.
 struct Record {
-    /// The address as it is compared.
+    /// The address in the form in which it is compared.
     key: String,
-    /// The ways in which the side spells it: at least one.
+    /// The side's spellings: at least one.
     spellings: Vec<String>,
     side: Side,
     /// Its sitemaps: at least one.
@@ -312,12 +311,12 @@ impl Record {
         })
     }
 
-    /// Returns the address as the side spells it first.
+    /// Returns the side's first spelling of the address.
     fn loc(&self) -> &str {
         &self.spellings[0]
     }
 
-    /// Adds what the same page says elsewhere.
+    /// Adds another entry of the same page.
     fn merge(&mut self, other: Self) {
         if self.files.len() < MAX_FILES {
             self.files.extend(other.files);
@@ -362,7 +361,7 @@ impl Record {
     }
 }
 
-/// Counts those of these sorted digests that the others do not have.
+/// Counts the sorted digests that the others do not have.
 fn only(these: &[u64], others: &[u64]) -> u64 {
     let mut others = others.iter().peekable();
     let mut count = 0;

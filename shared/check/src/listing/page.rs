@@ -1,17 +1,17 @@
-//! A listed page as it is compared.
+//! A listed page in its compared form.
 
 /// A listed page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     /// Its address.
     pub loc: String,
-    /// Its lastmod, as it is written; empty if there is none.
+    /// Its lastmod, as it is written. Empty if there is none.
     pub lastmod: String,
-    /// Digests of its images, alternates, videos and news: [`Part`] is the place.
+    /// Digests of its images, alternates, videos and news. [`Part`] is the index.
     pub parts: [Vec<u64>; Part::ALL.len()],
 }
 
-/// What a page has several of.
+/// A property of which a page may have several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Images.
@@ -25,7 +25,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// All of them.
+    /// All parts.
     pub const ALL: [Self; 4] = [Self::Images, Self::Alternates, Self::Videos, Self::News];
 
     pub(super) fn named(name: &str) -> Option<Self> {

@@ -1,9 +1,10 @@
-//! Sorts more than fits into memory: records of bytes, in runs in one temporary file, merged as they are read.
+//! Sorts records of bytes that do not fit into memory. Sorted runs are written to one temporary file, and merged when they are
+//! read.
 //!
-//! - Memory is what [`Sorter::new`] was given, however many records there are: while they come it is full of records, and
-//!   while they are read it is shared by the runs.
-//! - The file has no name from the moment it is made where the system can do that, and else goes when it is closed. So
-//!   nothing is left behind an error, a panic or a kill.
+//! - The memory is limited as [`Sorter::new`] says, whatever the number of records. During the input it contains records, and
+//!   during the output buffers of the runs.
+//! - If the system allows it, the file has no name from the beginning. Otherwise it is deleted when it is closed. So nothing is
+//!   left after an error, a panic or a kill.
 //! - Nothing is written if all records fit into half of the memory.
 //!
 //! ```
@@ -22,27 +23,28 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that say how long a record is.
+/// Bytes of a record's length.
 const LENGTH_BYTES: usize = 4;
-/// Bytes that a run is read by. With more runs than memory has room for, there are fewer, but never fewer than the second.
+/// Bytes that are read of a run at a time. If memory has no room for that with all runs, there are fewer, but never fewer than
+/// the second number.
 const READ_BYTES: usize = 64 * 1024;
 const MIN_READ_BYTES: usize = 4 * 1024;
 /// Bytes that are written at a time.
 const WRITE_BYTES: usize = 256 * 1024;
-/// The longest record: a key of a URL and what a page has.
+/// The longest record: a URL's key and a page's data.
 pub const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
 
-/// Why what goes through a sorter cannot be sorted.
+/// Why a sorter failed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to sort the URLs in {folder}: {error}{}", remedy(.error))]
 pub struct SortError {
     /// The folder of the temporary file.
     folder: String,
-    /// Why.
+    /// The cause.
     error: io::Error,
 }
 
-/// Returns how to mend it, if that is known.
+/// Returns a remedy, if one is known.
 fn remedy(error: &io::Error) -> &'static str {
     use io::ErrorKind::{
         FileTooLarge, NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
@@ -73,14 +75,14 @@ pub struct Sorter {
     bytes: Vec<u8>,
     places: Vec<Place>,
     file: Option<File>,
-    /// Where each run in the file begins and ends.
+    /// The beginning and the end of each run in the file.
     runs: Vec<(u64, u64)>,
 }
 
-/// Where a record is in memory.
+/// The place of a record in memory.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Its first bytes as a number, in whose order records are: most comparisons then look at no record.
+    /// The first bytes as a number. Most comparisons need only this number and not the record.
     first: u64,
     begin: u32,
     end: u32,
@@ -92,32 +94,32 @@ impl Place {
     }
 }
 
-/// Gives records in the order of their bytes; equal ones one after the other.
+/// Returns records in the order of their bytes.
 #[derive(Debug)]
 pub struct Sorted {
     file: Option<File>,
     runs: Vec<Run>,
-    /// Runs that have a record, as a heap: the least record first, and of equal ones that of the earlier run.
+    /// A heap of the runs that have a record left. The lowest record is first, and of equal ones that of the earlier run.
     heap: Vec<usize>,
-    /// The run whose record was given last.
+    /// The run of the last returned record.
     given: Option<usize>,
 }
 
 #[derive(Debug)]
 struct Run {
-    /// What is still in the file.
+    /// The range that is still in the file.
     from: u64,
     to: u64,
     buffer: Vec<u8>,
-    /// What of the buffer is not given yet.
+    /// The offset of the rest of the buffer.
     at: usize,
     end: usize,
-    /// The record that is next.
+    /// The range of the next record.
     record: (usize, usize),
 }
 
 impl Sorter {
-    /// Begins a sorter that keeps so many bytes in memory, and the rest in a file in `folder`.
+    /// Creates a sorter that keeps `memory` bytes in memory, and the rest in a file in `folder`.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, memory: usize) -> Self {
         Self {
@@ -130,11 +132,11 @@ impl Sorter {
         }
     }
 
-    /// Takes a record.
+    /// Adds a record.
     ///
     /// # Errors
     ///
-    /// If the file cannot be made or written, or the record is longer than [`MAX_RECORD_BYTES`].
+    /// If the file cannot be created or written, or if the record is longer than [`MAX_RECORD_BYTES`].
     pub fn push(&mut self, record: &[u8]) -> io::Result<()> {
         if record.len() > MAX_RECORD_BYTES {
             let text = format!("a record of {} bytes is too long to sort", record.len());
@@ -146,7 +148,7 @@ impl Sorter {
             self.write_run()?;
         }
         if self.bytes.capacity() == 0 {
-            // At once, and no larger than can be used: a vector that grows takes up to three times the size of its contents.
+            // Reserved at once and exactly, because a growing vector takes up to three times the size of its contents.
             self.bytes.reserve_exact(self.memory / 4 * 3);
             self.places.reserve_exact(self.memory / 4 / place);
         }
@@ -225,7 +227,7 @@ impl Sorter {
 }
 
 impl Sorted {
-    /// Begins with a single run that fits into its buffer.
+    /// Returns a single run that fits into its buffer.
     fn in_memory(places: &[Place], bytes: &[u8]) -> io::Result<Self> {
         let mut buffer = Vec::with_capacity(bytes.len() + places.len() * LENGTH_BYTES);
         for place in places {
@@ -257,7 +259,7 @@ impl Sorted {
         Ok(sorted)
     }
 
-    /// Returns the next record. `None` at the end.
+    /// Returns the next record, or `None` at the end.
     ///
     /// # Errors
     ///
@@ -277,7 +279,7 @@ impl Sorted {
         Ok(Some(self.runs[first].text()))
     }
 
-    /// Puts the run at a place of the heap where it belongs, below.
+    /// Moves the run at a place of the heap down to where it belongs.
     fn sink(&mut self, mut at: usize) {
         loop {
             let mut least = at;
@@ -316,7 +318,7 @@ impl Run {
         &self.buffer[self.record.0..self.record.1]
     }
 
-    /// Goes to the next record. Returns false at the end.
+    /// Advances to the next record. Returns `false` at the end.
     fn advance(&mut self, mut file: Option<&mut File>) -> io::Result<bool> {
         if !self.has(LENGTH_BYTES, file.as_deref_mut())? {
             return Ok(false);
@@ -333,7 +335,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Has so many bytes in the buffer, unless there are no more.
+    /// Fills the buffer up to `wanted` bytes. Returns `false` if there are fewer.
     fn has(&mut self, wanted: usize, file: Option<&mut File>) -> io::Result<bool> {
         if self.end - self.at >= wanted {
             return Ok(true);
@@ -361,7 +363,7 @@ impl Run {
 mod tests {
     use super::*;
 
-    /// Numbers that look drawn, the same in every run.
+    /// Returns numbers that look random, but are the same in every run.
     fn drawn(seed: u64) -> impl FnMut(u64) -> u64 {
         let mut state = seed;
         move |below| {

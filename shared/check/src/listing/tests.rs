@@ -128,13 +128,13 @@ fn a_feed_lists_the_pages_that_its_entries_are_about() {
     let pdf = "<link type='application/pdf' href='1.pdf'/>";
     let html = "<link type='text/html; charset=utf-8' href='1'/>";
     for (body, expected) in [
-        // Relative to what is nearest.
+        // Relative to the nearest base.
         (atom("", "><link href='1'/>"), page),
         (atom("xml:base='https://a.example/blog/'", "><link href='1'/>"), page),
         (atom("xml:base='/'", "xml:base='blog/'><link href='1'/>"), page),
         (atom("", "><link xml:base='/blog/' href='1'/>"), page),
         (atom("xml:base='https://b.example/blog/'", "><link href='1'/>"), page),
-        // Of several, the page.
+        // Of several links, the page.
         (atom("", &format!(">{pdf}{html}")), page),
         (atom("", &format!(">{html}{pdf}")), page),
         (atom("", &format!(">{html}<link href='2'/>")), page),
@@ -150,7 +150,7 @@ fn a_feed_lists_the_pages_that_its_entries_are_about() {
             "https://a.example/blog/1 2026-01-02T03:04:05Z",
         ),
         ("<a:feed xmlns:a='http://www.w3.org/2005/Atom'><a:entry><a:link href='1'/></a:entry></a:feed>".to_owned(), page),
-        // RSS of all kinds.
+        // All kinds of RSS.
         ("<rss><channel xml:base='https://a.example/'><item><link>/blog/1</link><guid>https://a.example/2</guid></item></channel></rss>".to_owned(), page),
         ("<rss><channel><item><guid>urn:x</guid><guid>https://a.example/blog/1</guid></item></channel></rss>".to_owned(), page),
         (
@@ -327,7 +327,7 @@ fn entries_without_an_address_are_counted() {
     assert_eq!((list.listed, list.without_address), (2, 3));
     let rss = "<rss><channel><title/><image/><item><link>https://a.example/1</link></item><ITEM/></channel></rss>";
     assert_eq!((outline(rss).listed, outline(rss).passed_over), (1, 1));
-    // Nothing is listed, and nothing was passed over.
+    // Nothing is listed, and nothing was skipped.
     assert_eq!(
         outline("<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>").without_address,
         0

@@ -1,4 +1,4 @@
-//! The date of `unavailable_after`: RFC 822, RFC 850 or ISO 8601, as Google reads it
+//! Parses the date of `unavailable_after`: RFC 822, RFC 850 or ISO 8601, as Google reads it
 //! (<https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag>).
 
 use sitemap::time::When;
@@ -19,7 +19,7 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-/// Zones with a name (RFC 822, 5.1), and their hours east of Greenwich. Any other name is taken for UTC.
+/// Named zones (RFC 822, 5.1), with their hours east of Greenwich. Any other name counts as UTC.
 const ZONES: [(&str, i64); 8] = [
     ("EST", -5),
     ("EDT", -4),
@@ -30,10 +30,11 @@ const ZONES: [(&str, i64); 8] = [
     ("PST", -8),
     ("PDT", -7),
 ];
-/// The most parts that commas make of a date: `Fri, Jun 25, 2027 15:00`.
+/// The most parts into which commas divide a date: `Fri, Jun 25, 2027 15:00`.
 const MAX_PARTS: usize = 3;
 
-/// Reads the date at the begin of a list that has commas: the Unix second when it is over, its text, and what follows.
+/// Parses the date at the beginning of a comma-separated list. Returns the Unix second at which it is over, its text, and the
+/// rest.
 pub(super) fn leading(list: &str) -> Option<(i64, &str, &str)> {
     let commas = list.match_indices(',').map(|(at, _)| at);
     let mut ends = commas.chain([list.len()]).take(MAX_PARTS);
@@ -43,7 +44,7 @@ pub(super) fn leading(list: &str) -> Option<(i64, &str, &str)> {
     })
 }
 
-/// Returns the Unix second when a date is over: that of its time, or the end of its day.
+/// Returns the Unix second at which a date is over: its time, or the end of its day.
 fn over(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits_before = |colon| text[..colon].trim_end_matches(|c: char| c.is_ascii_digit());
@@ -63,7 +64,7 @@ fn over(text: &str) -> Option<i64> {
         ([(year, 4), (day, _), ..], Some(month)) => (*year, month, *day),
         ([(day, _), (year, 2), ..], Some(month)) => (*year + century(*year), month, *day),
         ([(day, _), (year, 4), ..], Some(month)) => (*year, month, *day),
-        // asctime has the year behind the time.
+        // asctime has the year after the time.
         ([(day, _)], Some(month)) => (clock.year.take()?, month, *day),
         _ => return None,
     };
@@ -81,7 +82,7 @@ fn century(year: u32) -> u32 {
     if year < 70 { 2_000 } else { 1_900 }
 }
 
-/// Returns the month of a name or of its beginning.
+/// Returns the month from its name, or from the beginning of the name.
 fn month_of(word: &str) -> Option<u32> {
     let word = word.to_ascii_lowercase();
     let is_it = |month: &&str| word.len() >= 3 && month.starts_with(&word);
@@ -90,7 +91,7 @@ fn month_of(word: &str) -> Option<u32> {
         .find_map(|(number, month)| is_it(&month).then_some(number))
 }
 
-/// What is behind a date.
+/// The part after the date.
 #[derive(Debug, Default)]
 struct Clock {
     time: [u32; 3],
@@ -100,7 +101,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Reads `15:00`, `15:00:00.5+01:00`, `15:00:00 PST`, `03:00 PM`, or nothing.
+    /// Parses `15:00`, `15:00:00.5+01:00`, `15:00:00 PST`, `03:00 PM`, or an empty text.
     fn read(text: &str) -> Option<Self> {
         let mut clock = Self::default();
         let mut rest = text;
@@ -164,7 +165,7 @@ mod tests {
             ("25 Jun 10 15:00 EDT", "2010-06-25T19:00:00Z"),
             ("Fri, 25 Jun 2027 15:00:00 +0200", "2027-06-25T13:00:00Z"),
             ("Fri, 25 Jun 2027 15:00:00 -0130", "2027-06-25T16:30:00Z"),
-            // RFC 850, and what is like it.
+            // RFC 850 and similar forms.
             ("Friday, 25-Jun-27 15:00:00 UTC", "2027-06-25T15:00:00Z"),
             ("23-Jul-2007 18:00:00 EST", "2007-07-23T23:00:00Z"),
             ("Saturday, 01-Jan-00 00:00:00 GMT", "2000-01-01T00:00:00Z"),

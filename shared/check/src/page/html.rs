@@ -1,4 +1,4 @@
-//! Reads the few tags of a page that crawlers look for, without building a document.
+//! Reads the few tags of a page that crawlers use, without building a document.
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};
@@ -6,29 +6,30 @@ use html5gum::{StartTag, Token, Tokenizer};
 use super::links::Link;
 use super::robots::is_for_crawlers;
 
-/// The element whose tags are in no document until a script copies them. That of `noscript` is one text, as in a browser.
+/// The element whose tags are not in the document until a script copies them. The content of `noscript` is one text, as in a
+/// browser.
 const UNSEEN: &[u8] = b"template";
-/// Links of a page that are kept: a set of alternates may have hundreds.
+/// The most links of a page that are kept. A set of alternates may have hundreds.
 const MAX_LINKS: usize = 1_000;
 
-/// What a page says of itself.
+/// The data of a page for crawlers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Html {
-    /// The names and contents of `<meta name="robots">`, and of those for one crawler.
+    /// The names and contents of `<meta name="robots">`, and of similar tags for single crawlers.
     pub(super) robots: Vec<(String, String)>,
     pub(super) links: Vec<Link>,
     /// The address of `<base>`.
     pub(super) base: Option<String>,
-    /// When it was modified, in its own words.
+    /// The date of its modification, as it is written.
     pub(super) modified: Option<String>,
 }
 
 impl Html {
-    /// Reads a page: its head, and JSON-LD wherever it is.
+    /// Reads the head of a page, and JSON-LD anywhere.
     pub(super) fn read(text: &str) -> Self {
         let mut html = Self::default();
         let mut emitter = DefaultEmitter::default();
-        // What is in a script, a style or a title is text, whatever it looks like.
+        // The content of a script, a style or a title is text, whatever it looks like.
         emitter.naively_switch_states(true);
         let (mut in_head, mut is_seen, mut in_json) = (true, true, false);
         for Ok(token) in Tokenizer::new_with_emitter(text, emitter) {
@@ -86,7 +87,7 @@ impl Html {
         }
     }
 
-    /// Reads the first `"dateModified": "…"`. A page may describe several things; crawlers guess which one is meant, too.
+    /// Reads the first `"dateModified": "…"`. If a page describes several things, crawlers have to guess which one is meant, too.
     fn json_ld(&mut self, text: &str) {
         if self.modified.is_some() {
             return;
@@ -103,7 +104,7 @@ fn is_json_ld(media: &str) -> bool {
     media.trim().eq_ignore_ascii_case("application/ld+json")
 }
 
-/// Returns the value of an attribute, of which the first of a name counts.
+/// Returns the value of an attribute. The first one with the name counts.
 fn value(tag: &StartTag<()>, name: &str) -> Option<String> {
     let value = tag.attributes.get(name.as_bytes())?;
     Some(String::from_utf8_lossy(value).into_owned())

@@ -2,13 +2,13 @@
 
 use url::Url;
 
-/// A link that a page has to another one, or to itself.
+/// A link of a page to another one, or to itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) rel: String,
     pub(super) href: String,
     pub(super) language: Option<String>,
-    /// It is for a language, a medium or a type alone.
+    /// Whether it is only for a language, a medium or a type.
     pub(super) is_variant: bool,
 }
 
@@ -18,13 +18,13 @@ impl Link {
         rels.any(|one| one.eq_ignore_ascii_case(rel))
     }
 
-    /// Returns whether it names the canonical page. Google ignores one that is for some language, medium or type alone
+    /// Returns whether it names the canonical page. Google ignores such a link if it is only for a language, medium or type
     /// (<https://developers.google.com/search/docs/crawling-indexing/consolidate-duplicate-urls>).
     pub(super) fn is_canonical(&self) -> bool {
         self.is("canonical") && self.language.is_none() && !self.is_variant
     }
 
-    /// Returns the address, without a fragment. `None` if it is not one.
+    /// Returns the address without a fragment. Returns `None` if it is invalid.
     pub(super) fn address(&self, base: &Url) -> Option<Url> {
         let mut url = base.join(self.href.trim()).ok()?;
         url.set_fragment(None);
@@ -32,7 +32,7 @@ impl Link {
     }
 }
 
-/// Reads the links of a header: `<https://…>; rel="canonical", …` (RFC 8288). What is not of this form is passed over.
+/// Parses the links of a header: `<https://…>; rel="canonical", …` (RFC 8288). Other forms are skipped.
 pub(super) fn of_header(header: &str) -> Vec<Link> {
     let mut links = Vec::new();
     for piece in header.split('<').skip(1) {

@@ -1,4 +1,4 @@
-//! Judges how a document was served: status, headers and redirects.
+//! Checks how a document was served: status, headers and redirects.
 
 use std::sync::Arc;
 
@@ -7,49 +7,49 @@ use crate::findings::{Finding, Findings};
 use crate::rules::Rule;
 use crate::text::quoted;
 
-/// Crawlers give up on slower ones.
+/// The seconds after which crawlers may give up.
 const SLOW_SECONDS: u64 = 10;
 
 /// How the body ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All that was sent was read.
+    /// It was read to its end.
     Whole,
-    /// The reader had enough.
+    /// The reader needed no more.
     Enough,
-    /// The connection or the time ended it; the text says how.
+    /// It was cut by the connection or a time limit, for this reason.
     Cut(String),
 }
 
-/// An answer, whose body was read or not.
+/// An answer, with or without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The last answer's status.
+    /// The status of the last answer.
     pub status: u16,
-    /// Content-Type.
+    /// The Content-Type. `None` if it is missing.
     pub content_type: Option<String>,
-    /// Content-Encoding.
+    /// The Content-Encoding. `None` if it is missing.
     pub content_encoding: Option<String>,
-    /// Content-Length.
+    /// The Content-Length. `None` if it is missing.
     pub content_length: Option<u64>,
-    /// X-Robots-Tag, each header by itself: a crawler's name in one is not for the next.
+    /// Each X-Robots-Tag separately, because a crawler's name in one does not apply to the next.
     pub robots_tags: Vec<String>,
-    /// Link.
+    /// The Link header. `None` if it is missing.
     pub link: Option<String>,
-    /// Where redirects led, one after the other.
+    /// The targets of the redirects, in their order.
     pub redirects: Vec<String>,
-    /// Bytes of the body that came.
+    /// The number of received bytes of the body.
     pub received: u64,
-    /// Seconds until they had come.
+    /// The seconds until they were received.
     pub seconds: u64,
     /// How the body ended.
     pub end: End,
-    /// It came from a server that the user did not name: no value of its headers is shown.
+    /// Whether it was sent by a server that the user did not name. Then no value of its headers is shown.
     pub is_foreign: bool,
 }
 
 impl Response {
-    /// Returns an answer of this status, about which nothing else is known.
+    /// Returns an answer with this status, and nothing else.
     #[must_use]
     pub fn new(status: u16) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Response {
         }
     }
 
-    /// Returns whether the body is one layer of gzip more than its name says.
+    /// Returns whether the body has one more layer of gzip than its name says.
     #[must_use]
     pub fn is_gzip_encoded(&self) -> bool {
         let encoding = self.content_encoding.as_deref().map(str::trim);
@@ -76,7 +76,7 @@ impl Response {
         })
     }
 
-    /// Adds what is wrong with it. `document` is what its body has, if it was read.
+    /// Adds findings for its problems. `document` is the document in its body, if it was read.
     pub fn judge(&self, file: &Arc<str>, document: Option<&Document>, findings: &mut Findings) {
         let mut found = |rule: Rule, message: String| {
             findings.add(rule, || Finding {
@@ -118,7 +118,7 @@ impl Response {
             return;
         };
         if let End::Cut(how) = &self.end {
-            // If the document is there, the length was wrong.
+            // If the document is complete, the length was wrong.
             if document.is_whole {
                 let length = self.content_length.map_or(String::new(), |length| {
                     format!(", Content-Length says {length}")

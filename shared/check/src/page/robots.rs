@@ -1,5 +1,4 @@
-//! Reads whether X-Robots-Tag and `<meta name="robots">` forbid indexing a page. Of several rules the most restrictive one
-//! counts.
+//! Reads whether X-Robots-Tag and `<meta name="robots">` forbid indexing a page. The most restrictive rule counts.
 //!
 //! Google's description: <https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag>.
 
@@ -7,47 +6,47 @@ use super::date;
 use crate::findings::Policy;
 use crate::rules::Profile;
 
-/// A crawler with directives of its own, and the profile whose it is.
+/// A crawler with directives of its own, and its profile.
 const CRAWLERS: [(&str, Profile); 2] = [("googlebot", Profile::Google), ("bingbot", Profile::Bing)];
-/// What means all crawlers: in a header, and in a page.
+/// The names for all crawlers: in a header, and in a page.
 const ALL: [&str; 2] = ["*", "robots"];
 
-/// Returns whether a `<meta>` of this name, in lower case, is for crawlers that may count.
+/// Returns whether a `<meta>` with this name (in lower case) is for crawlers that may matter.
 pub(super) fn is_for_crawlers(name: &str) -> bool {
     ALL.contains(&name) || CRAWLERS.iter().any(|(crawler, _)| *crawler == name)
 }
 
-/// Whose directives count, and the time.
+/// The crawlers whose directives count, and the time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading<'a> {
     pub(super) policy: &'a Policy,
     pub(super) now: i64,
 }
 
-/// What keeps a page out of an index.
+/// A rule that excludes a page from an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ban {
-    /// The crawler that it is for, if it is not for all.
+    /// The crawler to which it applies. `None` for all.
     pub(super) agent: Option<String>,
-    /// The date from which on.
+    /// The date from which it applies. `None` if it applies already.
     pub(super) after: Option<String>,
 }
 
 impl Reading<'_> {
-    /// Returns the ban in one X-Robots-Tag: `noindex, nofollow`, `otherbot: noindex`. A crawler's name is for what follows it in the
-    /// same header, up to the next name.
+    /// Returns the ban in one X-Robots-Tag: `noindex, nofollow`, `otherbot: noindex`. A crawler's name applies to the following
+    /// directives in the same header, up to the next name.
     pub(super) fn header(&self, header: &str) -> Option<Ban> {
         self.read(header, true)
     }
 
-    /// Returns the ban in a `<meta>` of this name.
+    /// Returns the ban in a `<meta>` with this name.
     pub(super) fn meta(&self, name: &str, content: &str) -> Option<Ban> {
         let ban = self.counts(name).then(|| self.read(content, false))??;
         let agent = Some(name.trim().to_ascii_lowercase());
         Some(Ban { agent, ..ban })
     }
 
-    /// Returns whether a crawler's directives count: all crawlers', and those of the engines that are asked about.
+    /// Returns whether a crawler's directives count: those for all crawlers, and those for the requested engines.
     fn counts(&self, agent: &str) -> bool {
         let agent = agent.trim().to_ascii_lowercase();
         let asked = |profile| self.policy.asks(profile);
@@ -79,7 +78,7 @@ impl Reading<'_> {
             let is_agent =
                 has_agents && word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '*');
             if is("unavailable_after") {
-                // A date has commas and colons.
+                // A date contains commas and colons.
                 let Some((over, date, behind)) = date::leading(value) else {
                     rest = value;
                     continue;
@@ -94,7 +93,7 @@ impl Reading<'_> {
                 agent = (!ALL.contains(&word)).then(|| word.to_ascii_lowercase());
                 rest = value;
             } else {
-                // A value is no directive, as in `max-image-preview: none`.
+                // A value is not a directive, as in `max-image-preview: none`.
                 let value = value.trim_start();
                 rest = value.trim_start_matches(|c| !is_gap(c));
             }
@@ -229,7 +228,7 @@ mod tests {
             ),
             ("robots", "max-image-preview: none", false),
             ("robots", "max-image-preview: none, none", true),
-            // A page's tag has no crawlers' names in its content.
+            // The content of a page's tag has no names of crawlers.
             ("robots", "otherbot: nofollow, noindex", true),
             ("otherbot", "noindex", false),
             ("googlebot-news", "noindex", false),

@@ -1,4 +1,4 @@
-//! Finds pages that do not exist although the server says 200: the answer is the same for any address.
+//! Finds pages that do not exist although the server answers 200, because the answer is the same for any address.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use url::Url;
 use super::response::Response;
 use crate::url::digest;
 
-/// Shorter runs of letters and digits are words, longer ones with a digit are tokens that each answer has anew.
+/// The shortest run of letters and digits that counts as a token, if it has a digit. Each answer has new tokens.
 const MIN_TOKEN_CHARS: usize = 16;
-/// Names of a site's home page, without what is behind the dot.
+/// Names of a site's home page, without the extension.
 const HOME: [&str; 4] = ["", "index", "default", "home"];
 
-/// What a host answered for an address at which it has nothing.
+/// A host's answer for an address without a page.
 #[derive(Clone, Debug)]
 pub struct Nonsense {
     /// The address: see [`nonsense`].
@@ -24,7 +24,7 @@ pub struct Nonsense {
     pub body: Vec<u8>,
 }
 
-/// Returns an address at which an origin has nothing. It is the same in every run.
+/// Returns an address without a page on an origin. It is the same in every run.
 #[must_use]
 pub fn nonsense(origin: &str) -> String {
     format!(
@@ -33,7 +33,7 @@ pub fn nonsense(origin: &str) -> String {
     )
 }
 
-/// Returns whether a page leads to a home page, as pages do that are gone. A home page may lead to its own address.
+/// Returns whether a page redirects to a home page, as deleted pages often do. A home page may redirect to its own address.
 pub(super) fn leads_home(page: &str, last: &str) -> bool {
     let is_home = |url: &Url| url.path() == "/" && url.query().is_none();
     let (Ok(page), Ok(last)) = (Url::parse(page), Url::parse(last)) else {
@@ -46,20 +46,20 @@ pub(super) fn leads_home(page: &str, last: &str) -> bool {
 }
 
 impl Nonsense {
-    /// Returns whether this address leads to the same one.
+    /// Returns whether the answer redirects to the same address.
     pub(super) fn leads_to(&self, last: &str) -> bool {
         let own = self.response.redirects.last();
         self.response.status == 200 && own.is_some_and(|own| normalized(own) == normalized(last))
     }
 
-    /// Returns whether a page's body is that of this answer, but for what names the page, for numbers, and for tokens.
+    /// Returns whether a page's body equals that of this answer, except for the page's names, numbers, and tokens.
     pub(super) fn equals(&self, page: &Url, body: &[u8]) -> bool {
         if self.response.status != 200 || !self.response.redirects.is_empty() {
             return false;
         }
         let is_home = page.path() == "/" && page.query().is_none();
         if is_home {
-            // A server that has one page for all addresses has it for its own.
+            // A page that a server sends for all addresses may be the home page.
             return false;
         }
         if body == self.body {
@@ -72,7 +72,7 @@ impl Nonsense {
     }
 }
 
-/// Returns the ways in which a page names its address: its path and query, with the slashes around them and without.
+/// Returns the ways in which a page spells its address: its path and query, with and without the slashes around them.
 fn names(url: &str) -> Vec<String> {
     let Ok(url) = Url::parse(url) else {
         return Vec::new();
@@ -86,7 +86,7 @@ fn names(url: &str) -> Vec<String> {
     for name in [&target, &decoded, url.path()] {
         let bare = name.trim_matches('/');
         for name in [name, bare].into_iter().filter(|_| !bare.is_empty()) {
-            // The one with a backslash first: it ends as the plain one does.
+            // The one with a backslash first, because it ends like the plain one.
             let forms = [
                 name.replace('/', "\\/"),
                 name.replace('&', "&amp;"),
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn an_answer_equals_that_of_nonsense() {
         let shell = "<html><head><title>Shop</title></head><body><div id=app></div></body></html>";
-        // What the server makes of each address.
+        // The server's answer for each address.
         let echo = |url: &str| {
             let path = url.strip_prefix(ORIGIN).unwrap();
             let (name, json) = (path.replace('&', "&amp;"), path.replace('/', "\\/"));
@@ -196,9 +196,9 @@ mod tests {
             );
             assert!(!nonsense_of(shell).equals(&page, b""));
         }
-        // The home page is what such a server has for all.
+        // Such a server answers with its home page for all addresses.
         assert!(!nonsense_of(shell).equals(&page("/"), shell.as_bytes()));
-        // A server that says so is right, and one that redirects has no body for it.
+        // A server that answers 404 is right, and one that redirects has no body for it.
         for (status, redirects) in [(404, Vec::new()), (200, vec![format!("{ORIGIN}/")])] {
             let response = Response {
                 redirects,

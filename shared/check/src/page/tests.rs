@@ -134,7 +134,7 @@ fn a_page_breaks_one_rule() {
         let body = format!("<!doctype html><html><head>{head}</head><body>x</body></html>");
         check(&html(), &body, expected);
     }
-    // What is not HTML is not read as such.
+    // Only HTML is parsed as HTML.
     check(
         &Response::new(200),
         "<meta name=robots content=noindex>",
@@ -189,7 +189,7 @@ fn a_page_is_its_own_canonical_page_in_any_spelling() {
         "<head><base href=/x/><LINK REL=Canonical HREF='../a/ä?b=1'>",
         &[],
     );
-    // For some language, medium or type alone it is not the canonical page.
+    // A link only for a language, medium or type does not name the canonical page.
     for variant in [
         "hreflang=de",
         "lang=de",
@@ -269,7 +269,7 @@ fn headers_speak_for_every_kind_of_page() {
         "",
         noindex,
     );
-    // A crawler's name is for its own header alone.
+    // A crawler's name applies only to its own header.
     check(&tagged(&["otherbot: nofollow", "noindex"]), "", noindex);
     check(&tagged(&["noindex", "otherbot: nofollow"]), "", noindex);
     check(&tagged(&["otherbot: nofollow, noindex"]), "", &[]);
@@ -400,7 +400,7 @@ fn a_page_that_is_not_there_may_answer_200() {
     );
     soft(&error, &at(error.clone()), &says);
 
-    // A server that says that nothing is there is right, and so is one that leads elsewhere.
+    // A server that answers 404 is right, and so is one that redirects.
     for nonsense in [at(Response::new(404)), at(led("https://www.example.com/"))] {
         let found = findings(&html(), shell, Some(&nonsense));
         assert_eq!(found.kept(), []);
@@ -408,7 +408,7 @@ fn a_page_that_is_not_there_may_answer_200() {
     let moved = message(&led("https://www.example.com/b/"), shell, Some(&at(error)));
     assert_eq!(moved.0, Rule::PageRedirect);
 
-    // Where the rule is off, a redirect is one.
+    // If the rule is off, a redirect is reported as such.
     let mut policy = Policy::default();
     policy.set(Rule::PageSoft404, None);
     let mut found = Findings::new(Arc::new(policy));

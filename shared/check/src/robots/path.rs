@@ -1,5 +1,5 @@
-//! The form in which rules and addresses are compared, and whether a rule matches ([RFC 9309](https://www.rfc-editor.org/rfc/rfc9309),
-//! 2.2.2 and 2.2.3).
+//! The compared form of rules and addresses, and the matching of rules ([RFC 9309](https://www.rfc-editor.org/rfc/rfc9309), 2.2.2
+//! and 2.2.3).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,16 +7,16 @@ use std::fmt::Write as _;
 /// The path of a rule.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
-    /// As it was written, for messages.
+    /// The path as it is written, for messages.
     pub(super) written: String,
-    /// As it is compared, with `*` for anything, and without the `$` at its end.
+    /// The compared form, with `*` for anything, and without a `$` at its end.
     compared: String,
-    /// A `$` was at its end: it must match to the address's end.
+    /// Whether it ends in `$`, so that it must match to the address's end.
     is_anchored: bool,
 }
 
 impl Pattern {
-    /// Returns the pattern of a rule's value, which is not empty.
+    /// Returns the pattern of a rule's value, which must not be empty.
     pub(super) fn of(value: &str) -> Self {
         let (path, is_anchored) = match value.strip_suffix('$') {
             Some(path) => (path, true),
@@ -29,12 +29,12 @@ impl Pattern {
         }
     }
 
-    /// Returns how much it says: the rule that says most decides (2.2.2).
+    /// Returns the length by which rules take precedence: the longest decides (2.2.2).
     pub(super) fn length(&self) -> usize {
         self.compared.len() + usize::from(self.is_anchored)
     }
 
-    /// Returns the byte behind the slash that it begins with, if every path that it matches has it there.
+    /// Returns the byte after the first slash, if every path that the pattern matches has it there.
     pub(super) fn second_byte(&self) -> Option<u8> {
         match self.compared.as_bytes() {
             [b'/', byte, ..] if *byte != b'*' => Some(*byte),
@@ -42,7 +42,7 @@ impl Pattern {
         }
     }
 
-    /// Returns whether it matches the beginning of a path, which is in the compared form.
+    /// Returns whether it matches the beginning of a path in its compared form.
     pub(super) fn matches(&self, path: &str) -> bool {
         let mut parts = self.compared.split('*');
         let first = parts.next().unwrap_or_default();
@@ -67,8 +67,8 @@ impl Pattern {
     }
 }
 
-/// Returns the path and query of an address as rules are compared with it. An address without a path has `/`, and a fragment is
-/// never sent.
+/// Returns the path and query of an address in the form that is compared with rules. An address without a path has `/`, and a
+/// fragment is never sent.
 pub(super) fn compared_path(path: &str) -> Cow<'_, str> {
     let path = path.split('#').next().unwrap_or_default();
     if path.starts_with('/') {
@@ -78,9 +78,9 @@ pub(super) fn compared_path(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Escapes are in upper case, those of unreserved characters are decoded, and what may not be in an address is encoded. A `*`
-/// or `$` that is not a rule's wildcard is encoded, as a rule writes it that means the character itself. All other reserved
-/// characters differ from their escapes: `%2F` is not a slash.
+/// Returns the compared form. Escapes are in upper case, those of unreserved characters are decoded, and characters that are
+/// invalid in an address are encoded. A `*` or `$` that is not a rule's wildcard is encoded, as in a rule that means the
+/// character itself. All other reserved characters differ from their escapes: `%2F` is not a slash.
 fn compared(path: &str, is_rule: bool) -> Cow<'_, str> {
     let stays = |byte: u8| is_unreserved(byte) || b":/?#[]@!&'()+,;=".contains(&byte);
     if path
@@ -113,7 +113,7 @@ fn compared(path: &str, is_rule: bool) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Returns the byte that two hex digits name.
+/// Returns the byte that two hex digits encode.
 fn escape(digits: Option<&[u8]>) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     match digits {
@@ -123,7 +123,7 @@ fn escape(digits: Option<&[u8]>) -> Option<u8> {
 }
 
 fn encode(byte: u8, out: &mut String) {
-    // A string takes whatever is written to it.
+    // Writing to a string cannot fail.
     let _ = write!(out, "%{byte:02X}");
 }
 
@@ -144,7 +144,7 @@ mod tests {
             ("/a", "/A", false),
             ("a", "/a", false),
             ("*", "/a", true),
-            // The case of escapes, escapes of what needs none, and letters that need one.
+            // The case of escapes, unnecessary escapes, and letters that need one.
             ("/b%c3%bccher/", "/b%C3%BCcher/1", true),
             ("/b%C3%BCcher/", "/b%c3%bccher/1", true),
             ("/bücher/", "/b%C3%BCcher/1", true),
@@ -160,7 +160,7 @@ mod tests {
             ("/100%25", "/100%", true),
             ("/%zz", "/%25zz", true),
             ("/a%", "/a%C3", false),
-            // Reserved characters are not their escapes.
+            // Reserved characters differ from their escapes.
             ("/a%2Fb", "/a%2fb", true),
             ("/a%2Fb", "/a/b", false),
             ("/a/b", "/a%2Fb", false),
@@ -169,7 +169,7 @@ mod tests {
             ("/a%3Fb", "/a?b", false),
             ("/?a=%3D", "/?a==", false),
             ("/a+b", "/a%20b", false),
-            // Stars and dollars that mean themselves.
+            // Stars and dollars as literal characters.
             ("/a%2A", "/a*", true),
             ("/a%2a", "/a%2A", true),
             ("/a%2A", "/abc", false),
@@ -206,7 +206,7 @@ mod tests {
             let pattern = Pattern::of(pattern);
             let path = compared_path(path);
             assert_eq!(pattern.matches(&path), expected, "{pattern:?} {path}");
-            // What is in the form stays so.
+            // The compared form is stable.
             assert_eq!(compared_path(&path), path);
             let second = pattern.second_byte();
             assert!(!expected || second.is_none_or(|byte| path.as_bytes().get(1) == Some(&byte)));

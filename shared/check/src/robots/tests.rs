@@ -11,7 +11,7 @@ fn read(text: &str) -> (Robots, Vec<Rule>) {
     (robots, rules)
 }
 
-/// Returns which of both engines is shut out of a path, and by which rule.
+/// Checks which of the two engines is shut out of a path, and by which rule.
 #[track_caller]
 fn check(text: &str, cases: &[(&str, Option<(&str, &str)>)]) {
     let (robots, _) = read(text);
@@ -91,7 +91,7 @@ fn the_longest_rule_decides_and_of_equals_the_one_that_allows() {
             ("/q.php", Some(("*", "/*.php$"))),
             ("/q.php?a", None),
             ("/same", None),
-            // Two spellings of one rule are equals.
+            // Two spellings of one rule are equal.
             ("/k%c3%a4se", None),
         ],
     );
@@ -120,19 +120,19 @@ fn the_longest_rule_decides_and_of_equals_the_one_that_allows() {
 fn each_crawler_has_its_own_group_or_that_for_all() {
     let blocked = Some(("*", "/"));
     for (text, expected) in [
-        // Only others are shut out.
+        // Only other crawlers are shut out.
         ("User-agent: GPTBot\nDisallow: /\n", None),
         ("User-agent: Googlebot-News\nDisallow: /\n", None),
         (
             "User-agent: *\nDisallow: /\nUser-agent: googlebot\nUser-agent: bingbot\nAllow: /\n",
             None,
         ),
-        // An empty group of one's own allows all.
+        // An empty group of its own allows everything.
         (
             "User-agent: *\nDisallow: /\nUser-agent: Googlebot\nDisallow:\nUser-agent: BINGBOT\nDisallow:\n",
             None,
         ),
-        // Bing has none of its own.
+        // Bing has no group of its own.
         (
             "User-agent: *\nDisallow: /\nUser-agent: Googlebot\nDisallow:\n",
             blocked,
@@ -158,7 +158,7 @@ fn each_crawler_has_its_own_group_or_that_for_all() {
             "User-agent: *\nDisallow: /b\nUser-agent: x\nAllow: /\nUser-agent: *\nDisallow: /\n",
             blocked,
         ),
-        // Nothing but a rule ends the list of agents (2.2.4).
+        // Only a rule ends the list of agents (2.2.4).
         (
             "User-agent: *\nCrawl-delay: 10\n\nUser-agent: BadBot\nDisallow: /\n",
             blocked,
@@ -199,7 +199,7 @@ fn each_crawler_has_its_own_group_or_that_for_all() {
             "User-agent: *\nDisallow:\nUser-agent: b\nDisallow: /\n",
             None,
         ),
-        // A rule before any agent is for nobody.
+        // A rule before any agent applies to none.
         ("Disallow: /\nUser-agent: *\nDisallow: /b\n", None),
     ] {
         check(text, &[("/a", expected)]);

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Good to know.
+    /// Information only.
     Note,
-    /// Some reader may lose something.
+    /// Some reader may lose data.
     Warning,
     /// The protocol forbids it, or readers lose pages.
     Error,
@@ -31,7 +31,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Whose demands are checked.
+/// A set of rules, by the authority that demands them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// sitemaps.org, the schemas, and the RFCs of HTTP, gzip and robots.txt.
@@ -42,12 +42,12 @@ pub enum Profile {
     Bing,
     /// Yoast's names of sitemaps, its redirects, and X-Robots-Tag.
     Yoast,
-    /// What Waymark promises of its own sitemaps.
+    /// Waymark's promises about its own sitemaps.
     Waymark,
 }
 
 impl Profile {
-    /// All of them.
+    /// All profiles.
     pub const ALL: [Self; 5] = [
         Self::Protocol,
         Self::Google,
@@ -55,7 +55,7 @@ impl Profile {
         Self::Yoast,
         Self::Waymark,
     ];
-    /// Those that are checked unless others are asked for.
+    /// The profiles that are checked by default.
     pub const DEFAULT: [Self; 3] = [Self::Protocol, Self::Google, Self::Bing];
 
     /// Returns its name on the command line.
@@ -84,12 +84,12 @@ pub(crate) const fn bits(profiles: &[Profile]) -> u8 {
     bits
 }
 
-/// Who says so, and where.
+/// The source of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Its name.
     pub name: &'static str,
-    /// Where it says so.
+    /// The address of its text.
     pub link: &'static str,
 }
 
@@ -97,32 +97,32 @@ pub(super) const fn source(name: &'static str, link: &'static str) -> Source {
     Source { name, link }
 }
 
-/// What a rule says.
+/// The row of a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// Its name, `group.rule`.
     pub id: &'static str,
-    /// How bad it is, unless the user says otherwise.
+    /// Its default severity.
     pub severity: Severity,
     pub(super) profiles: u8,
-    /// What must be so.
+    /// What the rule demands.
     pub what: &'static str,
-    /// What happens if it is not.
+    /// The consequences of breaking it.
     pub why: &'static str,
-    /// How to mend it.
+    /// The remedy.
     pub remedy: &'static str,
-    /// Whose rule it is.
+    /// The source of the rule.
     pub source: Source,
 }
 
 impl Info {
-    /// Returns whether one of these profiles asks for it.
+    /// Returns whether one of these profiles includes it.
     #[must_use]
     pub fn is_in(&self, profiles: &[Profile]) -> bool {
         self.profiles & bits(profiles) != 0
     }
 
-    /// Returns the profiles that ask for it.
+    /// Returns the profiles that include it.
     pub fn profiles(&self) -> impl Iterator<Item = Profile> {
         let bits = self.profiles;
         Profile::ALL

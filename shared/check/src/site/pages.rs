@@ -1,7 +1,7 @@
 //! Finds URLs that several documents of a site list, and links between languages that are not returned.
 //!
-//! Both are joins of more than fits into memory, so both go through the sorter. A record is sorted by its bytes: numbers have their
-//! highest byte first, and what belongs together begins alike.
+//! Both are joins of data that does not fit into memory, so both use the sorter. Records are sorted by their bytes. Numbers have
+//! their highest byte first, and records that belong together have the same beginning.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::findings::Position;
 use crate::listing::sort::{Sorted, Sorter};
 use crate::url::Digest;
 
-/// Bytes of a URL that are kept for a message, which shows 200 characters at most.
+/// The most bytes of a URL that are kept for a message, which shows at most 200 characters.
 const MAX_TEXT_BYTES: usize = 1_024;
 
 /// A place in a document, by the document's number. Places are in the order in which a site was read.
@@ -22,14 +22,14 @@ pub(super) struct Place {
     pub(super) at: Position,
 }
 
-/// What was found at a place.
+/// A finding at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found<'a> {
-    /// A URL that the document of this number lists, too.
+    /// A URL that the document with this number lists, too.
     Again(u32, &'a str),
-    /// The same, but there the address is spelled differently.
+    /// A URL that the document with this number lists in another spelling.
     Respelled(u32, &'a str),
-    /// Another form of a URL that the document of this number lists.
+    /// Another form of a URL that the document with this number lists.
     Variant(u32, &'a str),
     /// A link to a listed page that does not link back.
     OneWay,
@@ -37,7 +37,7 @@ pub(super) enum Found<'a> {
     Sitemap(&'a str),
 }
 
-/// Takes what documents list, in their order.
+/// Takes the listed URLs of documents, in the documents' order.
 #[derive(Debug)]
 pub(super) struct Pages {
     pages: Sorter,
@@ -46,14 +46,14 @@ pub(super) struct Pages {
     record: Vec<u8>,
 }
 
-/// What a record of a page is for.
+/// The kinds of records of a page.
 const SITEMAP: u8 = 0;
 const LISTED: u8 = 1;
 const LINKED_TO: u8 = 2;
-/// What a record of a pair of pages is for: the first links to the second, or is linked to by it.
+/// The kinds of records of a pair of pages: the first links to the second, or is linked to by it.
 const LINKS: u8 = 0;
 const IS_LINKED: u8 = 1;
-/// What was found.
+/// The kinds of findings.
 const AGAIN: u8 = 0;
 const VARIANT: u8 = 1;
 const RESPELLED: u8 = 2;
@@ -61,7 +61,7 @@ const ONE_WAY: u8 = 3;
 const IS_SITEMAP: u8 = 4;
 
 impl Pages {
-    /// Begins without pages. Each of three sorters keeps so many bytes in memory, two of them at a time.
+    /// Creates empty sorters. Each of the three keeps `memory` bytes in memory, two of them at a time.
     pub(super) fn new(folder: &Path, memory: usize) -> Self {
         let sorter = || Sorter::new(folder, memory);
         Self {
@@ -72,7 +72,7 @@ impl Pages {
         }
     }
 
-    /// Adds a page that is listed.
+    /// Adds a listed page.
     pub(super) fn list(&mut self, page: Digest, place: Place, text: &str) -> io::Result<()> {
         let record = &mut self.record;
         record.clear();
@@ -112,7 +112,8 @@ impl Pages {
         self.links.push(record)
     }
 
-    /// Ends the input, and gives what was found in the order of the places. `files`: what each document has.
+    /// Ends the input, and returns the findings in the order of the places. `files` has the name and the subject of each
+    /// document.
     pub(super) fn finish(
         self,
         files: &[(Arc<str>, Subject)],
@@ -142,11 +143,11 @@ impl Pages {
     }
 }
 
-/// Adds the links that have no return link to the pages, next to the page that each leads to.
+/// Adds the links without a return link to the pages, next to the page to which each leads.
 fn one_way_links(links: Sorter, pages: &mut Sorter) -> io::Result<()> {
     let mut record = Vec::new();
     let mut sorted = links.finish()?;
-    // The pair of which the first page links to the second.
+    // The pair whose first page links to the second.
     let mut linking = None;
     while let Some((pair, linked)) = read(&mut sorted, |bytes| {
         let pair: [u8; 16] = numbers(bytes)?;
@@ -176,16 +177,16 @@ fn one_way_links(links: Sorter, pages: &mut Sorter) -> io::Result<()> {
     Ok(())
 }
 
-/// Goes through the forms of each page, in the order of their places, and then the links to it.
+/// Reads the forms of each page, in the order of their places, and then the links to it.
 fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> io::Result<()> {
     let mut record = Vec::new();
     let mut sorted = pages.finish()?;
     let subject = |file: u32| files.get(file as usize).map(|(_, subject)| *subject);
-    // The page, the form of it that others are compared with, and the document that lists it.
+    // The page, the form of it with which others are compared, and the document that lists it.
     let mut first: Option<([u8; 8], [u8; 8], u32)> = None;
     // The page, and those of its forms that are sitemaps.
     let mut sitemaps: ([u8; 8], Vec<[u8; 8]>) = ([0; 8], Vec::new());
-    // Its text, as far as there was room for it.
+    // The text, if it was kept.
     let mut spelling = Vec::new();
     while let Some((page, what, place, exact, text)) = read(&mut sorted, |bytes| {
         let page: [u8; 8] = numbers(bytes)?;
@@ -215,7 +216,7 @@ fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> i
             }
             (LISTED, Some((_, form, file))) => {
                 if subject(place.file) != subject(file) {
-                    // The one among the pages is what others are compared with.
+                    // The form in a sitemap of pages is the one with which others are compared.
                     if subject(place.file) == Some(Subject::Pages) && form == exact {
                         first = Some((page, exact, place.file));
                         spelling.clear();
@@ -244,7 +245,7 @@ fn groups(pages: Sorter, files: &[(Arc<str>, Subject)], found: &mut Sorter) -> i
     Ok(())
 }
 
-/// The place of what is in no document.
+/// The place of a record that belongs to no document.
 const NOWHERE: Place = Place {
     file: 0,
     at: Position { line: 0, column: 0 },
@@ -271,14 +272,14 @@ impl Place {
     }
 }
 
-/// Takes the next bytes of a record.
+/// Reads the next bytes of a record.
 fn numbers<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*first)
 }
 
-/// Reads the next record. It is as it was pushed, unless the file is damaged.
+/// Reads the next record. It can differ from what was pushed only if the file is damaged.
 fn read<'s, T>(
     sorted: &'s mut Sorted,
     parts: impl FnOnce(&mut &'s [u8]) -> Option<T>,

@@ -1,20 +1,20 @@
-//! Reads the names that Yoast gives to sitemaps: `post-sitemap.xml`, `post-sitemap2.xml`, …
+//! Parses the names that Yoast gives to sitemaps: `post-sitemap.xml`, `post-sitemap2.xml`, …
 
 use std::collections::BTreeMap;
 
 /// A sitemap's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// What is before `-sitemap`, with the scheme, host and folder.
+    /// The part before `-sitemap`, with the scheme, host and folder.
     pub series: String,
-    /// The number, as it is written; empty for the first.
+    /// The number, as it is written. Empty for the first.
     pub number: String,
     /// Whether it ends in .gz.
     pub is_gz: bool,
 }
 
 impl Name {
-    /// Returns the name in a URL. `None` if it does not have this form.
+    /// Returns the name in a URL. Returns `None` if it does not have this form.
     #[must_use]
     pub fn of(url: &str) -> Option<Self> {
         let (stem, is_gz) = match url.strip_suffix(".gz") {
@@ -43,14 +43,14 @@ impl Name {
         format!("{}-sitemap{number}.xml{gz}", self.series)
     }
 
-    /// Returns whether the number is absent, or at least 2 and without leading zeros.
+    /// Returns whether the number is missing, or at least 2 and without leading zeros.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.number.is_empty() || (!self.number.starts_with('0') && self.number != "1")
     }
 }
 
-/// The series of a site: of each the first name that was met, and the highest number.
+/// The series of a site, each with its first name and its highest number.
 #[derive(Clone, Debug, Default)]
 pub struct Series(BTreeMap<(String, bool), (Name, u64)>);
 
@@ -63,7 +63,7 @@ impl Series {
         *highest = number.max(*highest);
     }
 
-    /// Returns each series, and its highest number.
+    /// Returns each series with its highest number.
     pub fn each(&self) -> impl Iterator<Item = &(Name, u64)> {
         self.0.values()
     }

@@ -1,4 +1,4 @@
-//! Tests of single URLs, and of URLs that are one page.
+//! Tests of single URLs, and of URLs of the same page.
 
 use super::*;
 
@@ -163,7 +163,7 @@ fn spellings_of_an_address_share_both_digests() {
     ] {
         assert_eq!(of(one), of(other), "{one} {other}");
     }
-    // The forms of a page, whatever their spelling.
+    // The forms of a page, in any spelling.
     let [one, other] = [
         "https://www.example.com/Caf%c3%a9/",
         "http://example.com/café",

@@ -1,13 +1,13 @@
 //! An element with its attributes, text and children.
 
-/// An element with all that is in it.
+/// An element with its contents.
 #[derive(Debug, Default)]
 pub struct Element {
     pub(super) name: String,
     pub(super) attributes: Vec<(String, String)>,
     pub(super) text: String,
     pub(super) children: Vec<Element>,
-    /// Where it is in the text of the element around it.
+    /// Its offset in the text of the element around it.
     pub(super) at: usize,
 }
 
@@ -30,7 +30,7 @@ impl Element {
         self.text.trim()
     }
 
-    /// Returns its text with that of all elements in it, in their order, as words with a blank between them.
+    /// Returns its text including that of all elements in it, in their order, as words with a blank between them.
     #[must_use]
     pub fn whole_text(&self) -> String {
         let mut whole = String::new();
@@ -49,7 +49,7 @@ impl Element {
         whole.push_str(&self.text[begin..]);
     }
 
-    /// Returns its attributes, but for declarations of namespaces, as names with the document's prefixes and values.
+    /// Returns its attributes, except declarations of namespaces, as names with the document's prefixes and values.
     #[must_use]
     pub fn attributes(&self) -> &[(String, String)] {
         &self.attributes
@@ -62,18 +62,18 @@ impl Element {
         attribute.map(|(_, value)| value.trim())
     }
 
-    /// Returns the elements in it.
+    /// Returns its child elements.
     #[must_use]
     pub fn children(&self) -> &[Self] {
         &self.children
     }
 
-    /// Returns the elements of a name in it.
+    /// Returns its child elements with this name.
     pub fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Self> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// Returns the text of the first element of a name in it, unless it is blank.
+    /// Returns the text of its first child element with this name. Returns `None` if there is none, or if it is blank.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let child = self.children.iter().find(|child| child.name == name)?;

@@ -2,14 +2,14 @@
 
 use super::element::Element;
 
-/// Counts the entries of a document, so that none passes of which nothing could be read.
+/// Counts the entries of a document, so that no document passes of which no entry could be read.
 #[derive(Debug)]
 pub struct Entries {
     name: &'static str,
     count: u64,
     with_address: u64,
     passed_over: u64,
-    /// The first element that was passed over.
+    /// The first element that was skipped.
     other: Option<String>,
 }
 
@@ -17,7 +17,7 @@ pub struct Entries {
 const ENTRIES: [&str; 4] = ["url", "sitemap", "item", "entry"];
 
 impl Entries {
-    /// Begins to count. `name`: an entry's, without a prefix.
+    /// Begins to count. `name` is an entry's name without a prefix.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Entries {
         is_entry
     }
 
-    /// Returns whether an element is not an entry where only entries should be. A feed has many other elements that describe it.
+    /// Returns whether an element is not an entry, in a place for entries only. A feed has many other elements that describe it.
     #[must_use]
     pub fn passes_over(&self, element: &Element) -> bool {
         let is_feed = matches!(self.name, "item" | "entry");
@@ -51,25 +51,25 @@ impl Entries {
         element.local() != self.name && (!is_feed || ENTRIES.iter().any(is))
     }
 
-    /// Returns how many elements were not entries where only entries should be.
+    /// Returns the number of skipped elements.
     #[must_use]
     pub fn passed_over(&self) -> u64 {
         self.passed_over
     }
 
-    /// Returns how many entries there were.
+    /// Returns the number of entries.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns how many of them have no address.
+    /// Returns the number of entries without an address.
     #[must_use]
     pub fn without_address(&self) -> u64 {
         self.count - self.with_address
     }
 
-    /// Returns what a document lacks that has something, and no entry that could be read.
+    /// Returns what the document lacks, if it has content but no readable entry.
     #[must_use]
     pub fn lacking(&self) -> Option<String> {
         let Self { name, count, .. } = self;

@@ -1,11 +1,11 @@
-//! The names of elements: with the usual prefix of their namespace, whatever prefix the document has.
+//! The names of elements, with the usual prefix of their namespace, whatever prefix the document has.
 
 use quick_xml::name::ResolveResult;
 
 use crate::document::schema::Ns;
 
-/// A namespace by a part of its name, and the usual prefix. The first that fits counts. Those without a prefix have long texts,
-/// which are not needed.
+/// Namespaces by a part of their name, each with its usual prefix. The first match counts. Those without a prefix have long
+/// texts, which are not needed.
 const PREFIXES: [(&str, Option<&str>); 18] = [
     ("sitemaps.org/schemas/sitemap", Some("")),
     ("google.com/schemas/sitemap-image", Some("image:")),
@@ -22,29 +22,29 @@ const PREFIXES: [(&str, Option<&str>); 18] = [
     ("purl.org/dc/elements", Some("dc:")),
     ("www.w3.org/1999/02/22-rdf-syntax-ns", Some("rdf:")),
     ("purl.org/rss/1.0/", Some("")),
-    // RSS 0.9, 1.1 and 2.0, of which the last should be in no namespace.
+    // RSS 0.9, 1.1 and 2.0. The last one should have no namespace.
     ("my.netscape.com/rdf/simple/0.9/", Some("")),
     ("purl.org/net/rss1.1#", Some("")),
     ("backend.userland.com/rss", Some("")),
     ("blogs.law.harvard.edu/tech/rss", Some("")),
 ];
-/// The namespace that sitemaps had before the protocol was everybody's.
+/// The namespace of sitemaps before the protocol was a common one.
 const OLD_SITEMAP: &str = "google.com/schemas/sitemap/0.84";
 
-/// What names mean in a document.
+/// The meaning of names in a document.
 pub(super) struct Names {
     /// The root's name.
     pub(super) root: String,
-    /// The root is of another namespace than sitemaps are, or of none.
+    /// Whether the root's namespace is not that of sitemaps, or is missing.
     pub(super) is_foreign: bool,
-    /// The root's namespace, if such a root usually has another one, and the prefix of that one.
+    /// The root's namespace, if it is not the usual one of such a root, and the prefix of the usual one.
     own: Option<(Namespace, &'static str)>,
 }
 
 impl Names {
     /// Reads the namespace of a root.
     pub(super) fn of_root(resolved: &ResolveResult<'_>, local: &str) -> Self {
-        // Of the root, and of what is in it.
+        // The namespaces of the root, and of its contents.
         let (usual, inside) = match local {
             "feed" => ("atom:", "atom:"),
             "RDF" => ("rdf:", ""),
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// Returns the name of an element. `None` if its contents are not needed.
+    /// Returns the name of an element. Returns `None` if its contents are not needed.
     pub(super) fn name(&self, resolved: &ResolveResult<'_>, local: &str) -> Option<String> {
         let own = self.own.as_ref().filter(|(own, _)| own.is(resolved));
         let known = match own {
@@ -82,7 +82,7 @@ impl Names {
             (None, ResolveResult::Unbound) => local.to_owned(),
             (None, ResolveResult::Unknown(prefix)) => format!("{prefix}:{local}"),
         };
-        // Comments on a post may be many, and have links and dates of their own.
+        // A post may have many comments, with links and dates of their own.
         (name != "wp:comment").then_some(name)
     }
 }
@@ -107,7 +107,7 @@ impl Namespace {
     }
 }
 
-/// Returns the usual prefix of a namespace. `None` if it is not known, `Some(None)` if its elements are not needed.
+/// Returns the usual prefix of a namespace. Returns `None` if it is unknown, and `Some(None)` if its elements are not needed.
 fn prefix(resolved: &ResolveResult<'_>) -> Option<Option<&'static str>> {
     let ResolveResult::Bound(namespace) = resolved else {
         return None;

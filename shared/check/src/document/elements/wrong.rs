@@ -5,37 +5,37 @@ use std::fmt;
 use crate::document::input::Stop;
 use crate::text::quoted;
 
-/// Why a document cannot be read on.
+/// Why the rest of a document cannot be read.
 #[derive(Debug)]
 pub struct Broken {
-    /// The line at which that is seen.
+    /// The line of the error.
     pub line: u64,
-    /// What is wrong there.
+    /// The error.
     pub what: Wrong,
 }
 
-/// What is wrong with a document.
+/// The errors of a document.
 #[derive(Debug)]
 pub enum Wrong {
     /// Its bytes cannot be read.
     Unread(Stop, String),
-    /// It ends before its root does, whose name this is.
+    /// It ends before its root, which has this name.
     Cut(String),
     /// It has no root.
     NoRoot,
-    /// It has an element of this name behind its root's end.
+    /// It has an element of this name after its root's end.
     Behind(String),
     /// It is not UTF-8.
     Encoding(String),
-    /// It is not well-formed, or cut in the middle of a tag.
+    /// It is not well-formed, or it ends in the middle of a tag.
     Syntax(String),
-    /// It has a reference that no document without a DTD can have.
+    /// It has a reference that is impossible without a DTD.
     Reference(String),
-    /// It has more than so many elements inside each other.
+    /// It has more nested elements than this limit.
     Depth(usize),
-    /// An entry has more than so many bytes.
+    /// An entry has more bytes than this limit.
     Large(usize),
-    /// Something else that the parser refuses.
+    /// The parser refuses it for another reason.
     Other(String),
 }
 

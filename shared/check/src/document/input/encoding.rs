@@ -1,6 +1,6 @@
 //! Decodes documents that are in another encoding than UTF-8.
 //!
-//! The encoding is recognized by a byte order mark, by the places of zeros, or by the XML declaration (XML 1.0, appendix F).
+//! The encoding is recognized by a byte order mark, by the positions of zeros, or by the XML declaration (XML 1.0, appendix F).
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -12,20 +12,20 @@ use quick_xml::reader::Reader;
 
 use super::stop::Stop;
 
-/// Bytes that decide whether to look for an encoding.
+/// The first bytes, which decide whether to look for an encoding.
 pub(super) const MARK_BYTES: usize = 4;
-/// Bytes in which a declaration ends.
+/// The bytes within which a declaration must end.
 pub(super) const HEAD_BYTES: usize = 256;
 const DECLARED: &[u8] = b"<?xm";
-/// Bytes that are decoded at once.
+/// Bytes that are decoded at a time.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Returns whether a document that begins so may have a declaration.
+/// Returns whether a document with this beginning may have a declaration.
 pub(super) fn is_declared(head: &[u8]) -> bool {
     head.starts_with(DECLARED)
 }
 
-/// Returns the encoding of a document that begins so. `None`: it is UTF-8, as far as it says.
+/// Returns the encoding of a document with this beginning. Returns `None` for UTF-8, which is also the default.
 pub(super) fn of(head: &[u8]) -> Option<&'static Encoding> {
     let is_ascii = |byte: u8| byte != 0 && byte.is_ascii();
     match *head {
@@ -38,7 +38,7 @@ pub(super) fn of(head: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Returns the encoding that a declaration names. `None` if it is UTF-8 or a part of it, impossible or unknown.
+/// Returns the encoding that a declaration names. Returns `None` if it is UTF-8 or a subset of it, impossible or unknown.
 fn declared(head: &[u8]) -> Option<&'static Encoding> {
     let end = memchr::memchr(b'>', head)?;
     let text = std::str::from_utf8(&head[..=end]).ok()?;
@@ -50,12 +50,12 @@ fn declared(head: &[u8]) -> Option<&'static Encoding> {
         .iter()
         .any(|part| label.eq_ignore_ascii_case(part));
     let found = Encoding::for_label_no_replacement(label.as_bytes())?;
-    // UTF-16 would have been seen before: a declaration that says so of single bytes is wrong.
+    // UTF-16 was recognized before. A declaration of it in single bytes is wrong.
     let is_other = ![UTF_8, UTF_16LE, UTF_16BE].contains(&found) && !is_utf_8;
     is_other.then_some(found)
 }
 
-/// A body as UTF-8. What is not in its encoding ends it.
+/// A body, converted to UTF-8. Bytes that are invalid in its encoding end it.
 pub(super) struct Decoded<R> {
     read: R,
     encoding: &'static Encoding,

@@ -1,6 +1,6 @@
 //! The reasons for which reading ends early.
 
-/// What ended a document early.
+/// Why a document ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// It has more bytes than [`Limits::bytes`](super::Limits::bytes).
@@ -11,8 +11,8 @@ pub enum Stop {
     CutGzip,
     /// The gzip stream is damaged.
     BadGzip,
-    /// It is not in the encoding that it says it is in, whose name this is.
+    /// It is invalid in its declared encoding, which has this name.
     BadText(&'static str),
-    /// The body itself could not be read to its end. Whoever reads it says why.
+    /// The body itself could not be read to its end. The reader of the body knows why.
     Body,
 }

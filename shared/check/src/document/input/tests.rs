@@ -1,4 +1,4 @@
-//! Tests of bodies that are packed, encoded, cut or too large.
+//! Tests of compressed, encoded, cut and over-large bodies.
 
 use std::io::Write as _;
 
@@ -167,7 +167,7 @@ fn what_says_its_encoding_is_made_utf_8() {
             Some("Shift_JIS"),
         ),
         ("utf-8", "<a>\u{e9}</a>".as_bytes(), "<a>\u{e9}</a>", None),
-        // ASCII is a part of UTF-8, and this cannot be UTF-16.
+        // ASCII is a subset of UTF-8, and this cannot be UTF-16.
         (
             "us-ascii",
             "<a>\u{e9}</a>".as_bytes(),
@@ -181,7 +181,7 @@ fn what_says_its_encoding_is_made_utf_8() {
         assert_eq!(read.split_once("?>").unwrap().1, expected, "{name}");
         assert_eq!(found, encoding, "{name}");
     }
-    // A byte order mark of UTF-8 is stronger than a declaration.
+    // A byte order mark of UTF-8 takes precedence over a declaration.
     let marked = [
         b"\xef\xbb\xbf",
         &latin("ISO-8859-1", "\u{e9}".as_bytes())[..],
@@ -217,7 +217,7 @@ fn what_is_not_in_its_encoding_ends_where_that_is_seen() {
         assert_eq!(input.stop(), Some(Stop::BadText(name)));
         input.read_to_end(&mut text).unwrap_err();
     }
-    // A body that breaks off before its encoding is known.
+    // A body that fails before its encoding is known.
     let mut input = Input::open((&b"<?xml"[..]).chain(Failing), Limits::NONE);
     let error = io::copy(&mut input, &mut io::sink()).unwrap_err();
     assert_eq!(error.to_string(), "no such disk");

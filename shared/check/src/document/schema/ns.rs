@@ -1,6 +1,6 @@
 //! The namespaces of sitemaps and of their extensions.
 
-/// A namespace that is known.
+/// A known namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ns {
     Sitemap,
@@ -12,8 +12,8 @@ pub(crate) enum Ns {
     Unread,
 }
 
-/// Extensions that a search engine has described, and that say nothing of what is checked here: Google's `PageMap`, its dead ones
-/// for phones, places and code, and Baidu's for phones. Their elements may be in an entry.
+/// Documented extensions of search engines without anything to check: Google's `PageMap`, its obsolete ones for phones, places
+/// and code, and Baidu's for phones. Their elements may be in an entry.
 const UNREAD: [&str; 5] = [
     "http://www.google.com/schemas/sitemap-pagemap/1.0",
     "http://www.google.com/schemas/sitemap-mobile/1.0",
@@ -55,7 +55,7 @@ impl Ns {
             .or_else(|| UNREAD.contains(&name).then_some(Self::Unread))
     }
 
-    /// Returns the namespace that is meant by a name that differs from its own in scheme, case, version or a slash at its end.
+    /// Returns the namespace that is meant by a similar name, which differs in scheme, case, version or a slash at its end.
     pub(crate) fn nearly_named(name: &str) -> Option<Self> {
         fn stem(name: &str) -> &str {
             let rest = name.split_once("://").map_or(name, |(_, rest)| rest);
@@ -81,7 +81,7 @@ impl Ns {
         known.map(|(ns, ..)| *ns)
     }
 
-    /// Returns the prefix that it usually has, with the colon.
+    /// Returns its usual prefix, with the colon.
     pub(crate) fn prefix(self) -> &'static str {
         Self::ALL
             .get(self as usize)
@@ -94,7 +94,7 @@ impl Ns {
     }
 }
 
-/// The namespace of attributes that say where a schema is.
+/// The namespace of attributes with the location of a schema.
 pub(crate) const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Judges attributes: whether they are well-formed and in the schema, and links between languages.
+//! Checks attributes and links between languages: whether they are well-formed and in the schema.
 
 use quick_xml::escape::{resolve_xml_entity, unescape_with};
 use quick_xml::events::BytesStart;
@@ -74,7 +74,7 @@ impl Xml<'_, '_> {
         }
     }
 
-    /// Returns the value of an attribute. `None` if it is not well-formed.
+    /// Returns the value of an attribute. Returns `None` if it is not well-formed.
     fn attribute_value(&mut self, attribute: &Given<'_>, at: Position) -> Option<String> {
         let raw: &str = &attribute.value;
         self.valid(raw, at);
@@ -95,7 +95,7 @@ impl Xml<'_, '_> {
         }
     }
 
-    /// Returns which of an element's attributes has this name. `None` if none of them has.
+    /// Returns the index of an element's attribute with this name. Returns `None` if it has none.
     fn attribute_place(
         &mut self,
         element: Option<&'static Element>,
@@ -131,7 +131,7 @@ impl Xml<'_, '_> {
         place
     }
 
-    /// Judges a link to a page in another language, to a page for another device, or to the same page in an app.
+    /// Checks a link to a page in another language, to a page for another device, or to the same page in an app.
     fn link(&mut self, link: Link, at: Position) {
         let href = match link.href.as_deref().map(xsd::trimmed) {
             Some(href) if !href.is_empty() => href,
@@ -168,7 +168,7 @@ impl Xml<'_, '_> {
             return;
         }
         let is_address = self.reader.has_form(href, Rule::LocForm, at, String::new);
-        // What is for another device is not compared with other languages.
+        // A link for another device is not compared with other languages.
         let Some(language) = language.filter(|_| link.media.is_none()) else {
             return;
         };
@@ -189,10 +189,10 @@ impl Xml<'_, '_> {
     }
 }
 
-/// What addresses in apps begin with: <https://developers.google.com/search/docs/appearance/app-indexing>.
+/// The prefixes of addresses in apps: <https://developers.google.com/search/docs/appearance/app-indexing>.
 const APPS: [&str; 2] = ["android-app://", "ios-app://"];
 
-/// What a link says.
+/// The attributes of a link.
 #[derive(Debug, Default)]
 struct Link {
     rel: Option<String>,
@@ -200,7 +200,7 @@ struct Link {
     href: Option<String>,
     media: Option<String>,
     media_type: Option<String>,
-    /// An attribute of it is not well-formed, so that nothing else can be said of it.
+    /// Whether an attribute of it is not well-formed, so that nothing else of it is checked.
     is_unread: bool,
 }
 
@@ -218,14 +218,14 @@ impl Link {
     }
 }
 
-/// Returns whether a text is a name of XML, roughly: any character that is not ASCII is accepted.
+/// Returns whether a text is roughly a name of XML. All characters beyond ASCII are accepted.
 pub(super) fn is_name(name: &str) -> bool {
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
     let continues = |c: char| starts(c) || c.is_ascii_digit() || c == '-' || c == '.';
     name.starts_with(starts) && name.chars().all(continues)
 }
 
-/// Returns an attribute's value. `None` if it is not well-formed.
+/// Returns an attribute's value. Returns `None` if it is not well-formed.
 fn unescaped(raw: &str) -> Option<String> {
     if raw.contains('<') {
         return None;

@@ -1,4 +1,4 @@
-//! Judges texts: the characters that XML allows, and references.
+//! Checks texts: the characters that XML allows, and references.
 
 use quick_xml::events::BytesRef;
 use sitemap::xml::is_xml_char;
@@ -10,7 +10,7 @@ use crate::text::quoted;
 
 impl Xml<'_, '_> {
     pub(super) fn characters(&mut self, text: &str, at: Position) {
-        // Most text has nothing that is to be looked at, which is seen at once.
+        // Most text has nothing to check, which this loop detects quickly.
         let is_plain = |byte: u8| byte >= b' ' && byte != 0xef && byte != b']';
         if !self.open.is_empty() && text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
             if self.text.is_empty() {
@@ -23,7 +23,7 @@ impl Xml<'_, '_> {
             .bytes()
             .all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
         if is_blank {
-            // Between elements it is nothing, and in a value it is kept.
+            // White space is ignored between elements, and kept in a value.
             self.text.push_str(text);
             return;
         }

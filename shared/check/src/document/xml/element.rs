@@ -1,4 +1,4 @@
-//! Judges an element from its begin to its end: its attributes, its content and its value.
+//! Checks an element from its beginning to its end: its attributes, its content and its value.
 
 use quick_xml::events::BytesStart;
 use quick_xml::name::ResolveResult;
@@ -12,7 +12,7 @@ use crate::rules::Rule;
 use crate::text::quoted;
 use crate::xsd;
 
-/// Elements inside each other. Sitemaps have five.
+/// The most nested elements. Sitemaps have five levels.
 const MAX_DEPTH: usize = 64;
 
 impl Xml<'_, '_> {
@@ -29,7 +29,7 @@ impl Xml<'_, '_> {
                 self.spaces.undeclared(prefix, start.name().0, at);
                 None
             }
-            // Nothing in what is not known is looked at.
+            // The contents of an unknown element are not checked.
             (_, Some(Open { element: None, .. })) => None,
             (resolved, open) => {
                 let parent = open.and_then(|open| open.element);
@@ -53,7 +53,7 @@ impl Xml<'_, '_> {
         if self.stopped {
             return;
         }
-        // Names that the schema knows are names.
+        // Names in the schema are valid.
         if element.is_none() && !is_name(start.name().as_ref()) {
             let message = format!("has the element {}, which is no name", quoted(local));
             self.ill_formed(at, &message);
@@ -122,7 +122,7 @@ impl Xml<'_, '_> {
                 for (place, one) in places.iter().enumerate() {
                     if one.least > 0 && !open.has(place) && !is_root(element) {
                         let message = format!("<{}> has no <{}>", element.shown(), one.shown());
-                        // What the schema requires, Google requires, too: one finding is enough.
+                        // Elements that the schema requires are required by Google too, so one finding is enough.
                         self.reader.found(one.missing, open.at, true, || message);
                     }
                 }
@@ -156,7 +156,7 @@ impl Xml<'_, '_> {
         self.text.clear();
     }
 
-    /// Judges text between elements, of which only the last piece is kept.
+    /// Reports text between elements. Only the last piece of it is kept.
     fn not_only_elements(&mut self, element: &Element, at: Position) {
         if self.text.chars().all(xsd::is_space) {
             return;
@@ -171,7 +171,7 @@ impl Xml<'_, '_> {
 
     fn value(&mut self, element: &'static Element, kind: Type, at: Position) {
         let text = std::mem::take(&mut self.text);
-        // An address that is used is looked at more closely below.
+        // An address in use is checked in more detail below.
         let is_used = matches!(element.used, Use::Loc | Use::ImageLoc | Use::Address);
         let problem = match kind {
             Type::Address if is_used => None,
@@ -215,7 +215,7 @@ impl Xml<'_, '_> {
     }
 }
 
-/// Returns whether an element is a root. A root without entries breaks a rule of its own.
+/// Returns whether an element is a root. A root without entries breaks a separate rule.
 fn is_root(element: &Element) -> bool {
     std::ptr::eq(element, &raw const URLSET) || std::ptr::eq(element, &raw const INDEX)
 }

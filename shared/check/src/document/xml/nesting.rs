@@ -1,4 +1,4 @@
-//! Judges which element may be where, and how often.
+//! Checks the places and numbers of elements.
 
 use quick_xml::events::BytesStart;
 
@@ -41,7 +41,7 @@ impl Xml<'_, '_> {
                     false => format!("its root is <{name}>, neither a sitemap nor an index"),
                 };
                 self.reader.found(Rule::FileSchema, at, true, message);
-                // All of it is as wrong as its root.
+                // The whole document is as wrong as its root.
                 self.stopped = true;
                 return None;
             }
@@ -56,7 +56,7 @@ impl Xml<'_, '_> {
         element
     }
 
-    /// Judges whether an element may be inside the one that is open. Returns its schema, if it has one.
+    /// Checks whether an element is allowed in the open one. Returns its schema, if it has one.
     pub(super) fn child(
         &mut self,
         ns: Option<Ns>,
@@ -76,7 +76,7 @@ impl Xml<'_, '_> {
             return None;
         };
         let is_here = |place: &Element| Some(place.ns) == ns && place.name == local;
-        // Most elements are where the last one was, or one place on.
+        // Most elements are at the place of the last one, or at the next place.
         let reached = parent.reached.min(places.len());
         if let Some(behind) = places[reached..].iter().position(is_here) {
             let element = &places[reached + behind];
@@ -124,7 +124,7 @@ impl Xml<'_, '_> {
         None
     }
 
-    /// Judges an element of a known extension in a place for extensions. Returns its schema, if it has one and is in an entry.
+    /// Checks an element of a known extension in a place for extensions. Returns its schema, if it has one and is in an entry.
     fn extension(
         &mut self,
         ns: Ns,
@@ -137,11 +137,11 @@ impl Xml<'_, '_> {
         let is_here = |one: &&Element| one.ns == ns && one.name == local;
         let extension = EXTENSIONS.iter().find(is_here);
         if is_entry(outer) && (extension.is_some() || ns == Ns::Unread) {
-            // Behind an extension the schema allows no more elements of the sitemap's own.
+            // After an extension the schema allows no more elements of the sitemap's own.
             parent.reached = outer.children().map_or(0, <[_]>::len);
             return extension;
         }
-        // The schema lets extensions stand before the entries; readers do not.
+        // The schema allows extensions before the entries, but readers do not.
         let invalid = extension.is_none() || parent.taken != 0;
         let name = start.name().0;
         let message = match extension {

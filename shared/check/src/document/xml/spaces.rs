@@ -1,4 +1,4 @@
-//! Reports namespaces that are wrong, missing or unknown, each once. Elements of a wrong one are judged as if it were right.
+//! Reports wrong, missing or unknown namespaces, each once. Elements of a wrong one are checked as if it were right.
 
 use quick_xml::name::ResolveResult;
 
@@ -8,20 +8,20 @@ use crate::findings::Position;
 use crate::rules::Rule;
 use crate::text::quoted;
 
-/// Wrong namespaces of a document that are reported separately. The rest is reported with the last.
+/// The most wrong namespaces of a document that are reported separately. The rest is reported with the last.
 const MAX_REPORTED: usize = 64;
 
 /// The wrong namespaces of a document.
 #[derive(Debug, Default)]
 pub(super) struct Spaces {
     wrong: Vec<Wrong>,
-    /// The one that was met last.
+    /// The last one that was found.
     last: usize,
-    /// The root's, which is meant to be that of sitemaps.
+    /// That of the root, which should be that of sitemaps.
     root: Option<Space>,
 }
 
-/// What an element or an attribute has instead of a namespace that is known.
+/// The namespace of an element or an attribute that has no known one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Space {
     None,
@@ -32,15 +32,15 @@ enum Space {
 #[derive(Debug)]
 struct Wrong {
     space: Space,
-    /// Which one is meant, if any is.
+    /// The intended namespace. `None` if it is not known.
     meant: Option<Ns>,
-    /// The first element, as it is written.
+    /// The name of the first element, as it is written.
     name: String,
     tally: Tally,
 }
 
 impl Spaces {
-    /// Returns the namespace that is meant by an element whose own is not known. `parent`: the element around it, if there is one.
+    /// Returns the intended namespace of an element whose own is unknown. `parent` is the element around it, if there is one.
     pub(super) fn meant(
         &mut self,
         found: &ResolveResult<'_>,
@@ -73,7 +73,7 @@ impl Spaces {
                 };
                 let by_prefix =
                     Ns::with_prefix(prefix).filter(|ns| *ns == parent.ns || is_extension(*ns));
-                // An element without a namespace, or whose prefix is nobody's, is known by its name.
+                // An element without a namespace, or with an unused prefix, is recognized by its name.
                 let by_name = || {
                     let places = match &space {
                         Space::Uri(_) => None,
@@ -93,7 +93,7 @@ impl Spaces {
         meant
     }
 
-    /// Counts the element that was met last as one of an extension that is not known.
+    /// Counts the last element as one of an unknown extension.
     pub(super) fn is_foreign(&mut self, at: Position) {
         let wrong = &mut self.wrong[self.last];
         if !matches!(wrong.space, Space::Undeclared(_)) {
@@ -101,7 +101,7 @@ impl Spaces {
         }
     }
 
-    /// Counts a prefix that is not declared.
+    /// Counts an undeclared prefix.
     pub(super) fn undeclared(&mut self, prefix: &str, name: &str, at: Position) {
         self.meet(Space::Undeclared(prefix.to_owned()), None, name);
         self.wrong[self.last].tally.add(at);

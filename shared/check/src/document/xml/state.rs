@@ -1,4 +1,4 @@
-//! The state of a document of XML that is being read.
+//! The state of an XML document that is being read.
 
 use quick_xml::reader::NsReader;
 use sitemap::xml::is_xml_char;
@@ -11,12 +11,12 @@ use crate::document::schema::Element;
 use crate::findings::Position;
 use crate::rules::Rule;
 
-/// An element that is open.
+/// An open element.
 pub(super) struct Open {
-    /// `None` if it is not known: then its contents do not matter.
+    /// The element's schema. `None` if it is unknown, so that its contents do not matter.
     pub(super) element: Option<&'static Element>,
     pub(super) at: Position,
-    /// Which of the sequence's places was reached, how often it was taken, and which were.
+    /// The place of the sequence that was reached.
     pub(super) reached: usize,
     pub(super) count: u32,
     pub(super) taken: u32,
@@ -28,7 +28,7 @@ impl Open {
         self.taken & (1 << place) != 0
     }
 
-    /// Counts an element at this place or a later one than all before it. Returns how many are at this place.
+    /// Counts an element at this place, which must not be before the last one. Returns how many are at this place.
     pub(super) fn take(&mut self, place: usize) -> u32 {
         if place > self.reached || !self.has(place) {
             self.reached = place;
@@ -45,15 +45,15 @@ pub(super) struct Xml<'r, 'a> {
     pub(super) source: NsReader<&'r mut Input<'a>>,
     pub(super) open: Vec<Open>,
     pub(super) text: String,
-    /// Where the text began.
+    /// The position at which the text began.
     pub(super) text_at: Position,
     pub(super) has_root: bool,
-    /// Where the DOCTYPE is.
+    /// The position of the DOCTYPE. `None` if there is none.
     pub(super) dtd: Option<Position>,
     /// References to entities that only a DOCTYPE can declare.
     pub(super) entities: Tally,
     pub(super) is_first: bool,
-    /// What the text has that is not plain text: bits of [`Mark`](crate::document::reader::Mark).
+    /// The markup in the text: bits of [`Mark`](crate::document::reader::Mark).
     pub(super) marks: u8,
     pub(super) spaces: Spaces,
     pub(super) feed: Option<Feed>,
@@ -61,7 +61,7 @@ pub(super) struct Xml<'r, 'a> {
 }
 
 impl<'r, 'a> Xml<'r, 'a> {
-    /// Begins to read a document, at `at`.
+    /// Begins to read a document at this position.
     pub(super) fn new(
         reader: Reader<'a>,
         source: NsReader<&'r mut Input<'a>>,
@@ -91,7 +91,7 @@ impl Xml<'_, '_> {
             .found(Rule::FileWellformed, at, true, || message.to_owned());
     }
 
-    /// Judges the characters of a text: XML allows hardly any control characters.
+    /// Checks the characters of a text. XML forbids most control characters.
     pub(super) fn valid(&mut self, text: &str, at: Position) {
         let suspect = |byte: u8| byte < b' ' || byte == 0xef;
         if text.bytes().any(suspect)

@@ -77,7 +77,7 @@ fn each_difference_is_told_once_in_the_order_of_addresses() {
 
 #[test]
 fn an_address_is_one_however_it_is_spelled() {
-    // Each is one address on both sides, but for the last three.
+    // Each pair is one address, except the last three.
     let pairs = [
         (
             "https://a.example/%e6%97%a5/",
@@ -117,7 +117,7 @@ fn an_address_is_one_however_it_is_spelled() {
         (counts.spellings.len(), &counts.spellings[0]),
         (EXAMPLES, &first)
     );
-    // What differs is named as A spells it, in the order of the compared form.
+    // Differences are named as A spells them, in the order of the compared form.
     let b: Vec<_> = b
         .into_iter()
         .map(|(file, page)| {
@@ -137,7 +137,7 @@ fn an_address_is_one_however_it_is_spelled() {
         .collect();
     let expected = ["https://a.example", pairs[0].0, pairs[2].0, pairs[1].0];
     assert_eq!(named, expected);
-    // As they are written, all but one are others.
+    // Compared as texts, all but one are different.
     let (counts, _) = compare_as(true, &a, &side(1), &Fields::default());
     assert_eq!(
         (counts.same, counts.gone, counts.respelled),
@@ -155,7 +155,7 @@ fn an_address_may_have_any_character() {
         let (counts, changes) = compare_as(is_exact, &side, &side, &Fields::default());
         assert_eq!((counts.same, counts.respelled), (2, 0), "{changes:?}");
     }
-    // Records whose addresses begin alike stay together, whatever follows.
+    // Records whose addresses have the same beginning stay together, whatever follows.
     let names = [
         "a",
         "a\0",
