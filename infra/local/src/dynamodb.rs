@@ -1,10 +1,10 @@
-//! DynamoDB in the process: dynoxide, on SQLite.
+//! DynamoDB in this process: dynoxide, on SQLite.
 //!
-//! - It runs on a thread of its own: its calls block, and would hold up the functions that wait for them.
-//! - It listens on HTTP behind the `guard`, as every server of the stack that can be written to. dynoxide's own server is `hidden`.
-//!   The clients of this process reach the database without HTTP: see `client`.
-//! - Its file is not synced to the disk. What survives a crash of this process may not survive one of the machine; the
-//!   local stack loads its content again anyway.
+//! - It runs on a thread of its own, because its calls block and would delay the functions that wait for them.
+//! - It listens on HTTP behind the `guard`, like every server of the stack that accepts writes. dynoxide's own server is
+//!   `hidden`. The clients of this process reach the database without HTTP: see `client`.
+//! - Its file is not synced to the disk. Data that survives a crash of this process may not survive one of the machine. The local
+//!   stack loads its content again anyway.
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -26,19 +26,19 @@ pub(crate) mod idempotency;
 use calls::{Call, Calls};
 use hidden::{Hidden, accept};
 
-/// What messages call it.
+/// Its name in messages.
 const NAME: &str = "DynamoDB";
 /// The database's name in the data folder.
 const FILE: &str = "dynamodb.sqlite";
 
-/// How long DynamoDB keeps a stream's records.
+/// The time for which DynamoDB keeps a stream's records.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html>
 const STREAM_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Longer than any statement of dynoxide's takes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why the embedded DynamoDB does not start or stop.
+/// Why the embedded DynamoDB failed to start or stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DynamoDbError {
@@ -50,10 +50,10 @@ pub enum DynamoDbError {
     File {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         message: String,
     },
-    /// Its file is not what the local stack has written.
+    /// Its file was not written by the local stack, or is damaged.
     #[error(
         "DynamoDB's file {} is damaged, or the local stack did not make it: {message}. Move it away and start again. What it held is \
          lost: load the content again with --content", file.display()
@@ -61,7 +61,7 @@ pub enum DynamoDbError {
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What SQLite says.
+        /// SQLite's message.
         message: String,
     },
     /// Its thread could not start, or its server failed.
@@ -69,7 +69,7 @@ pub enum DynamoDbError {
     Server(String),
 }
 
-/// A running DynamoDB. Dropping it stops it too, without waiting.
+/// A running DynamoDB. Dropping it also stops it, without waiting.
 #[derive(Debug)]
 pub struct DynamoDb {
     /// Its address, `http://127.0.0.1:PORT`.
@@ -82,12 +82,12 @@ pub struct DynamoDb {
 }
 
 impl DynamoDb {
-    /// Starts it on 127.0.0.1:`port` (0: any that is free), with its tables in a file in the folder `data`, which
-    /// keeps them between runs.
+    /// Starts it on 127.0.0.1:`port` (0 for any free port). Its tables are in a file in the folder `data`, which keeps them
+    /// between runs.
     ///
     /// # Errors
     ///
-    /// [`DynamoDbError`]: the port is taken, the folder cannot be written, the file is not a database of ours.
+    /// [`DynamoDbError`] if the port is in use, the folder cannot be written, or the file is not a database of the local stack.
     ///
     /// # Panics
     ///
@@ -137,7 +137,7 @@ fn serve(
     accepting: impl Future<Output = ()> + Send + 'static,
     stopped: oneshot::Receiver<()>,
 ) -> Result<(), String> {
-    // One thread: the database serves one call at a time, and a second thread only waits for its lock.
+    // One thread, because the database handles one call at a time, and a second thread would only wait for its lock.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -151,13 +151,13 @@ fn serve(
             }
         });
         tokio::spawn(accepting);
-        // An error means that the sender is gone, which is how it is told to stop.
+        // An error means that the sender was dropped, which is the signal to stop.
         stopped.await.ok();
     });
     Ok(())
 }
 
-/// Looks for damage before anything is done with the file: found later, it would be an error of whichever call meets it.
+/// Looks for damage before the file is used. Otherwise some later call would fail because of it.
 fn examine(file: &Path) -> Result<(), DynamoDbError> {
     if !file.exists() {
         return Ok(());
@@ -181,10 +181,10 @@ fn examine(file: &Path) -> Result<(), DynamoDbError> {
     }
 }
 
-/// Opens the file, makes writes to it cheap, and trims its streams.
+/// Opens the file, makes its writes cheap, and trims its streams.
 ///
-/// dynoxide numbers a stream record by the highest number so far, which it looks for without an index: loads would be
-/// quadratic. Its tables stand once it has opened the file, so the index is made here, over a second connection.
+/// dynoxide numbers a stream record by the highest number so far, which it finds without an index, so loads would be quadratic.
+/// Its tables exist once it has opened the file, so the index is created here, over a second connection.
 fn open(file: &Path) -> Result<Database, String> {
     let name = file.to_str().ok_or("the path is not valid Unicode")?;
     let database = Database::new(name).map_err(|error| error.to_string())?;
@@ -198,8 +198,8 @@ fn open(file: &Path) -> Result<Database, String> {
     Ok(database)
 }
 
-/// Returns whether SQLite was built with the settings of `.cargo/config.toml`, which are faster than dynoxide's. A build from outside the
-/// checkout has not read them.
+/// Returns whether SQLite was built with the settings of `.cargo/config.toml`, which are faster than dynoxide's. A build from
+/// outside the checkout does not read them.
 fn is_built_for_this(connection: &Connection) -> rusqlite::Result<bool> {
     let synchronous =
         connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0))?;
@@ -359,7 +359,7 @@ pub(crate) mod tests {
             .await
             .expect("it stops");
 
-        // A file that is no database, one that has lost its end, and one with a page that is not SQLite's.
+        // A file that is not a database, an incomplete one, and one with a damaged page.
         let whole = std::fs::read(data.path().join(FILE)).expect("read");
         let mut torn = whole.clone();
         let middle = torn.len() / 2 / 4096 * 4096;

@@ -1,11 +1,11 @@
-//! Refuses what a web page on another origin has a browser send to this machine.
+//! Refuses requests that a web page of another origin makes a browser send to this machine.
 //!
-//! The embedded DynamoDB and S3 believe whoever reaches them, and a browser on this machine reaches them for every page that it
-//! shows. Two headers tell such a request from one of a program, and a page can set neither:
+//! The embedded DynamoDB and S3 trust every client, and a browser on this machine can reach them for any page that it shows. Two
+//! headers distinguish such a request from that of a program, and a page can set neither:
 //!
 //! - `Origin` names the page's origin. A browser sends it with each request that may change something, and with each whose answer
 //!   the page may read.
-//! - `Host` names the host of the address. After DNS rebinding a page's own host leads to this machine, so that the request is of
+//! - `Host` names the host of the address. After DNS rebinding, a page's own host leads to this machine, so that the request has
 //!   the page's own origin. Its Host is the page's.
 //!
 //! <https://fetch.spec.whatwg.org/#origin-header>
@@ -19,7 +19,7 @@ use http_body_util::{Either, Full};
 use hyper::body::{Body, Incoming};
 use hyper::service::{Service, service_fn};
 
-/// Under this name everything is on this machine (RFC 6761, section 6.3).
+/// All names with this suffix mean this machine (RFC 6761, section 6.3).
 pub(crate) const LOCAL: &str = ".localhost";
 
 const FOREIGN_HOST: &str = "refused: the Host of the request does not name this machine. The local stack answers at localhost and \
@@ -27,7 +27,7 @@ const FOREIGN_HOST: &str = "refused: the Host of the request does not name this 
 const FOREIGN_ORIGIN: &str = "refused: the Origin of the request is not on this machine. The local stack answers no page of \
                               another origin\n";
 
-/// Puts the refusals before a service: what they refuse does not reach it.
+/// Wraps a service so that refused requests do not reach it.
 pub(crate) fn guarded<S, B>(
     service: S,
 ) -> impl Service<
@@ -66,7 +66,7 @@ where
     })
 }
 
-/// Returns why a request is refused. A request without these headers is not refused: no browser leaves out the Host.
+/// Returns why a request is refused. A request without these headers is accepted, because no browser omits the Host.
 fn refusal<B>(request: &Request<B>) -> Option<&'static str> {
     let authority = request.uri().authority().map(http::uri::Authority::as_str);
     let is_here = |host: Option<&str>| host.is_some_and(is_this_machine);
@@ -89,7 +89,7 @@ fn each(headers: &HeaderMap, name: http::HeaderName, holds: impl Fn(Option<&str>
     values.all(|value| holds(value.to_str().ok()))
 }
 
-/// Returns whether a host, with or without a port, is a name or an address that always leads to this machine.
+/// Returns whether a host, with or without a port, is a name or an address that always means this machine.
 pub(crate) fn is_this_machine(host: &str) -> bool {
     let (name, _) = host_and_port(host);
     let name = name.to_ascii_lowercase();
@@ -104,7 +104,7 @@ pub(crate) fn is_this_machine(host: &str) -> bool {
             .is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// Splits a host into its name and its port. The colons of an address in brackets do not begin a port.
+/// Splits a host into its name and its port. Colons of an address in brackets do not begin a port.
 pub(crate) fn host_and_port(host: &str) -> (&str, Option<&str>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),

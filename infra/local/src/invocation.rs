@@ -1,4 +1,4 @@
-//! Invocations: on whose behalf a call is made is known wherever the stack runs a function, and nowhere else.
+//! Invocations: where the stack runs a function, its calls can be attributed to the function. Elsewhere they cannot.
 
 use std::fmt::Debug;
 use std::future::poll_fn;
@@ -14,7 +14,7 @@ pub const INGEST: &str = "ingest";
 pub const REGENERATE: &str = "regenerate";
 /// The function that answers crawlers.
 pub const HTTP: &str = "http";
-/// The function that the clock calls.
+/// The function that the schedule calls.
 pub const SWEEP: &str = "sweep";
 
 /// One run of a function.
@@ -22,7 +22,7 @@ pub const SWEEP: &str = "sweep";
 pub struct Invocation {
     /// The function's name.
     pub function: &'static str,
-    /// No other invocation of this process has it.
+    /// A number that no other invocation of this process has.
     pub number: u64,
 }
 
@@ -32,21 +32,21 @@ tokio::task_local! {
 
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the invocation that the current task is a part of.
+/// Returns the invocation to which the current task belongs.
 #[must_use]
 pub fn current() -> Option<Invocation> {
     CURRENT.try_with(|current| *current).ok()
 }
 
-/// Sees what the functions do, and changes nothing of it.
+/// Observes the functions without changing anything.
 pub trait Observer: Debug + Send + Sync {
-    /// Sees every request of every function, those of `http` too, after anything that changes it.
+    /// Returns an interceptor that sees every request of every function, including `http`, after all other interceptors.
     fn interceptor(&self) -> SharedInterceptor;
 
-    /// Notes that this thread goes on with an invocation.
+    /// Called when this thread continues an invocation.
     fn resumed(&self, _: Invocation) {}
 
-    /// Notes that this thread leaves an invocation, which waits for something or has ended.
+    /// Called when this thread leaves an invocation, which is waiting or has ended.
     fn paused(&self, _: Invocation) {}
 }
 

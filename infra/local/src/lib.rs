@@ -1,4 +1,4 @@
-//! The local stack: embedded DynamoDB and S3, with the same functions behind the same events.
+//! The local stack: embedded DynamoDB and S3, with the real functions behind real events.
 
 pub mod dynamodb;
 pub mod event_source;

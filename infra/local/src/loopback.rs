@@ -1,4 +1,4 @@
-//! Servers on the loopback address: none of them is meant for the network.
+//! Servers on the loopback address. None of them is for the network.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -13,7 +13,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// How long requests that are running may take to finish when a server is stopped.
+/// The time limit for running requests when a server is stopped.
 pub const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// Why a server cannot listen.
@@ -25,24 +25,24 @@ pub enum ListenError {
         "{service}: port {port} is in use; stop what listens there, or choose another port (0 for any)"
     )]
     PortInUse {
-        /// What was to listen there.
+        /// The name of the server.
         service: &'static str,
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
     },
-    /// Anything else: a port that needs privileges, no loopback interface.
+    /// Another cause: a port that needs privileges, or no loopback interface.
     #[error("{service}: cannot listen on port {port}: {source}")]
     Bind {
-        /// What was to listen there.
+        /// The name of the server.
         service: &'static str,
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
         /// The system's reason.
         source: io::Error,
     },
 }
 
-/// Listens on 127.0.0.1, on `port` or, if it is 0, on any that is free. The listener does not block, as tokio wants.
+/// Listens on 127.0.0.1, on `port` or, if it is 0, on any free port. The listener does not block, as tokio requires.
 ///
 /// # Errors
 ///
@@ -67,14 +67,14 @@ pub fn listen(service: &'static str, port: u16) -> Result<(TcpListener, SocketAd
 /// An HTTP server in this process.
 #[derive(Debug)]
 pub struct Server {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl Server {
-    /// Serves every connection to 127.0.0.1:`port` (0: any that is free) with `service`. `name` is for messages.
+    /// Serves every connection to 127.0.0.1:`port` (0 for any free port) with `service`. `name` is for messages.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ async fn accept<S, B>(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    // Out of file descriptors, most likely: a pause lets others close.
+                    // Probably out of file descriptors. A pause lets others close theirs.
                     tracing::warn!(%error, "{name}: cannot accept a connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;

@@ -1,7 +1,7 @@
 //! The stack: the embedded servers, the functions behind their event sources, the sweep, and the sites over HTTP.
 //!
-//! [`Stack::start`] starts the servers and creates tables and bucket; content is loaded; [`Stack::run`] starts the
-//! functions. A first load then costs one pass over the content, since no record is reconciled before the scan begins.
+//! [`Stack::start`] starts the servers and creates tables and bucket. Then content is loaded. [`Stack::run`] starts the
+//! functions. So a first load takes one pass over the content, because no record is reconciled before the scan begins.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -43,32 +43,32 @@ pub use options::Options;
 use front::Hosts;
 use front::serve_sites;
 
-/// The event source of the user's table; it calls [`INGEST`].
+/// The name of the event source of the user's table, which calls [`INGEST`].
 const INGEST_SOURCE: &str = "ingest of the user's table";
-/// How often the sweep runs, in place of the schedule's minute.
+/// The period of the sweep, which is a minute on AWS.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
-/// The same if no function has had an event for [`QUIET`]: what is due by the clock may then be so much late.
+/// The same if no function has had an event for [`QUIET`]. Timers may then be late by this time.
 const QUIET_SWEEP_PERIOD: Duration = Duration::from_secs(5);
-/// When the clock audits. It looks again soon: events are handled at once here.
+/// The times of audits. The second check follows soon, because events are handled at once here.
 pub const AUDIT_TIMES: AuditTimes = AuditTimes {
     period: AuditTimes::DAILY,
     second_look: Duration::from_millis(500),
 };
-/// Stream records of one invocation.
+/// The most stream records of one invocation.
 const BATCH: usize = 500;
-/// How long a batch waits to fill.
+/// The time for which a batch waits to fill.
 const WINDOW: Duration = Duration::from_millis(50);
-/// The functions' time limit: `regenerate`'s of `template.yaml`.
+/// The functions' time limit, which is that of `regenerate` in `template.yaml`.
 const TIMEOUT: Duration = Duration::from_secs(300);
 /// The time limit of a sweep in `template.yaml`.
 const SWEEP_TIMEOUT: Duration = Duration::from_secs(60);
-/// Scans of sites that are named when something waits for them.
+/// The most scans of sites that are named in a message about waiting.
 const SCANS_SHOWN: u32 = 10;
 
-/// The functions, running.
+/// The running functions.
 struct Running {
     ingest: EventSource,
-    /// Of the user's table.
+    /// The event source of the user's table. `None` if there is none.
     ingest_source: Option<EventSource>,
     regenerate: EventSource,
     sweep: JoinHandle<()>,
@@ -103,7 +103,7 @@ pub struct Stack {
     pub site_endpoint: String,
     /// S3, for its counts.
     pub s3: S3,
-    /// Both tables and the bucket as the functions reach them: through the interceptor.
+    /// Both tables and the bucket as the functions use them, through the interceptor.
     functions: (Reconciler, Arc<dyn Objects>),
     dynamodb: DynamoDb,
     options: Options,
@@ -111,11 +111,11 @@ pub struct Stack {
     hosts: Hosts,
     reading: Reading,
     running: Option<Running>,
-    /// Given back with the stack.
+    /// The folder, which is released together with the stack.
     _folder: folder::Held,
 }
 
-/// How far the content's streams are read, once the functions run.
+/// Reads the progress of the content's streams, once the functions run.
 pub type Reading = Arc<OnceLock<Vec<Watch>>>;
 
 impl Stack {
@@ -123,7 +123,7 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// If a port is taken or the folder cannot be used.
+    /// If a port is in use or the folder cannot be used.
     pub async fn start(options: Options) -> Result<Self, StackError> {
         let (folder, held) = folder::at(options.data.as_deref())?;
         let dynamodb = DynamoDb::start(options.dynamodb_port, &folder)?;
@@ -207,7 +207,7 @@ impl Stack {
         let ingests = std::iter::once(&ingest).chain(&ingest_source);
         self.reading
             .get_or_init(|| ingests.map(EventSource::watch).collect());
-        // The scan begins with the first event of the sitemap table's stream: until the content's is read, `ingest`
+        // The scan begins with the first event of the sitemap table's stream. Until the content's streams are read, `ingest`
         // leaves the records of a first load to it.
         for ingest in std::iter::once(&ingest).chain(&ingest_source) {
             ingest.caught_up().await?;
@@ -278,9 +278,9 @@ impl Stack {
         )
     }
 
-    /// Waits until every event is handled, nothing is left to scan and no site is on hold. It does not wait for timers of
-    /// the future. It waits for events that keep failing: if they are never given up, it never returns. So the caller sets
-    /// a limit, and [`Stack::waits_for`] says what was missing.
+    /// Waits until every event is handled, nothing is left to scan and no site is on hold. It does not wait for future timers. It
+    /// waits for events that keep failing, and never returns if they are never given up. So the caller sets a limit, and
+    /// [`Stack::waits_for`] describes what was missing.
     ///
     /// # Errors
     ///
@@ -300,7 +300,7 @@ impl Stack {
                 });
             }
             let before = progress();
-            // All have looked once more, one after the other, and none has found what another may have written.
+            // All sources have polled once more, one after the other, and none has found anything that another may have written.
             for source in ingests
                 .clone()
                 .chain([&running.regenerate])
@@ -314,7 +314,7 @@ impl Stack {
         }
     }
 
-    /// Says what [`Stack::settled`] is waiting for.
+    /// Describes what [`Stack::settled`] is waiting for.
     pub async fn waits_for(&self) -> String {
         let Some(running) = &self.running else {
             return "nothing: the functions do not run".to_owned();
@@ -327,11 +327,11 @@ impl Stack {
         sources.chain([scan]).collect::<Vec<_>>().join("; ")
     }
 
-    /// Checks that no function has panicked. The local stack tries again then, as Lambda does; a test must not.
+    /// Checks that no function has panicked. The local stack retries after a panic, as Lambda does, but a test must not.
     ///
     /// # Errors
     ///
-    /// What the first one said that did.
+    /// The message of the first panic.
     pub fn check_panics(&self) -> Result<(), StackError> {
         let mut panicked = self
             .running
@@ -346,8 +346,8 @@ impl Stack {
         })
     }
 
-    /// Hands every batch that was given up to its function again, as an operator does from the failure bucket. Says how
-    /// many there were; what fails again is given up again.
+    /// Delivers every batch that was given up to its function again, as an operator does from the failure bucket. Returns the
+    /// number of batches. A batch that fails again is given up again.
     pub async fn redrive(&self) -> usize {
         let Some(running) = &self.running else {
             return 0;
@@ -365,7 +365,7 @@ impl Stack {
         count
     }
 
-    /// Returns how far the content's streams are read.
+    /// Returns a reader of the content streams' progress.
     #[must_use]
     pub fn reading(&self) -> Reading {
         self.reading.clone()
@@ -391,7 +391,7 @@ impl Stack {
         self.server.address.port()
     }
 
-    /// Returns the hosts of the sites that are published, in order.
+    /// Returns the hosts of the published sites, in order.
     #[must_use]
     pub fn hosts(&self) -> Vec<String> {
         self.hosts
@@ -410,7 +410,7 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// If DynamoDB had failed.
+    /// If DynamoDB has failed.
     pub async fn stop(self) -> Result<(), StackError> {
         if let Some(running) = self.running {
             running.sweep.abort();
@@ -450,7 +450,7 @@ async fn sweep_for_ever(
             SWEEP_PERIOD
         };
         tokio::time::sleep(period).await;
-        // Not the function's call.
+        // This is not a call of the function.
         match all_sites(&*own).await {
             Ok(published) => remember(&hosts, published),
             Err(error) => tracing::error!(%error, "the sites were not listed"),

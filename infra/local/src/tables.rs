@@ -14,10 +14,10 @@ use engine::content::SourceTable;
 use engine::error::EngineError;
 use sitemap::mapping::{KeyAttribute, KeyType as AttributeType};
 
-/// Why the tables or the bucket could not be made.
+/// Why the tables or the bucket could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// DynamoDB refused.
+    /// DynamoDB refused a table.
     #[error("failed to create table {table}: {message}")]
     Table {
         /// The table.
@@ -25,27 +25,27 @@ pub enum CreateError {
         /// DynamoDB's reason.
         message: String,
     },
-    /// A table of the user's is not as its mapping says.
+    /// A user's table does not match its mapping.
     #[error("table {table}: {}", misfits.join("; "))]
     Misfit {
         /// The table.
         table: String,
-        /// What does not fit.
+        /// The differences.
         misfits: Vec<String>,
     },
-    /// A table of the user's cannot be described.
+    /// A user's table cannot be described.
     #[error(transparent)]
     Store(#[from] EngineError),
-    /// S3 refused.
+    /// S3 refused the bucket.
     #[error("failed to create bucket {BUCKET}: {0}")]
     Bucket(String),
 }
 
-/// Creates what does not exist yet.
+/// Creates the tables and the bucket that do not exist yet.
 ///
 /// # Errors
 ///
-/// [`CreateError`].
+/// [`CreateError`] if a service refuses.
 pub async fn create(aws: &Aws) -> Result<(), CreateError> {
     let text = |name: &str| KeyAttribute {
         name: name.to_owned(),
@@ -67,11 +67,11 @@ pub async fn create(aws: &Aws) -> Result<(), CreateError> {
     }
 }
 
-/// Creates a table of the user's if it does not exist yet, and looks whether it is as its mapping says.
+/// Creates a user's table if it does not exist yet, and checks that it matches its mapping.
 ///
 /// # Errors
 ///
-/// [`CreateError`].
+/// [`CreateError`] if DynamoDB refuses, or the table does not match.
 pub async fn create_source(aws: &Aws, source: &SourceTable) -> Result<(), CreateError> {
     let (table, mapping) = (source.name(), source.mapping());
     create_table(aws, table, mapping.key()).await?;
@@ -85,7 +85,7 @@ pub async fn create_source(aws: &Aws, source: &SourceTable) -> Result<(), Create
     })
 }
 
-/// Returns the number of items in a table of the local stack's DynamoDB, which counts them when it is asked.
+/// Returns the number of items in a table of the local stack's DynamoDB, which counts them for each request.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! What a browser on this machine can have the stack do for a web page: nothing. Over real sockets, as a browser sends it.
+//! Tests that a web page in a browser on this machine can do nothing to the stack. The requests are sent over real sockets, as a
+//! browser sends them.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,16 +12,16 @@ use local::stack::{Options, Stack};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Far longer than an answer takes, also on a loaded machine.
+/// Far longer than an answer takes, even on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const HERE: &str = "Host: 127.0.0.1\r\n";
 const FOREIGN_ORIGIN: &str = "Host: 127.0.0.1\r\nOrigin: https://evil.example\r\n";
-/// What a sandboxed frame, a local file or a redirect sends.
+/// The headers of a sandboxed frame, a local file or a redirect.
 const NO_ORIGIN: &str = "Host: localhost\r\nOrigin: null\r\n";
-/// A page whose own host leads to 127.0.0.1 by now.
+/// The headers of a page whose own host now leads to 127.0.0.1.
 const REBOUND: &str = "Host: evil.example\r\nOrigin: http://evil.example\r\n";
-/// A navigation or an image has no Origin.
+/// The headers of a navigation or an image, which has no Origin.
 const REBOUND_GET: &str = "Host: evil.example\r\n";
 
 /// Sends a request with these headers and a body, and returns the whole answer.
@@ -45,7 +46,7 @@ fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or(answer)
 }
 
-/// A call of DynamoDB, as its clients send it.
+/// Returns a call of DynamoDB, as its clients send it.
 fn call(operation: &str) -> String {
     format!(
         "Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\nX-Amz-Date: 20260101T000000Z\r\n\
@@ -97,7 +98,7 @@ async fn a_web_page_can_neither_read_nor_change_the_stack() {
             );
             assert!(!lower.contains("planted"), "{request} {page}{answer}");
         }
-        // Nor are the sites listed to a host that is not this machine's.
+        // The sites are not listed either for a host that is not this machine's.
         let list = ask(sites, "GET /", page, "").await;
         let is_here = page.contains("Host: 127.0.0.1") || page.contains("Host: localhost");
         assert_eq!(
@@ -137,7 +138,7 @@ async fn a_web_page_can_neither_read_nor_change_the_stack() {
         let answer = ask(s3, "GET /waymark-sitemaps/planted", page, "").await;
         assert!(answer.ends_with("planted"), "{answer}");
     }
-    // An error has the server's own form, and a body that is too long is refused and ends no other call.
+    // An error has the server's own form. A body that is too long is refused, and no other call is affected.
     let answer = ask(
         dynamodb,
         "POST /",
@@ -166,7 +167,7 @@ async fn a_web_page_can_neither_read_nor_change_the_stack() {
     stack.stop().await.unwrap();
 }
 
-/// The TCP sockets of this process that listen.
+/// Returns the number of this process's listening TCP sockets.
 #[cfg(target_os = "linux")]
 fn listeners() -> usize {
     let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();

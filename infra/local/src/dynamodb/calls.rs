@@ -1,4 +1,4 @@
-//! Calls of dynoxide on the thread that has its database.
+//! Calls of dynoxide on its database's thread.
 
 use dynoxide::Database;
 use serde::Serialize;
@@ -29,8 +29,8 @@ impl Calls {
         }
     }
 
-    /// Runs one operation on the thread of the database. The thread also reads the question and writes the answer. The callers of a load
-    /// share one task, which has more to do.
+    /// Runs one operation on the thread of the database. The thread also parses the request and writes the answer, because the
+    /// callers of a load share one task, which has more to do.
     async fn ask<Q, A>(
         &self,
         body: Vec<u8>,
@@ -47,7 +47,7 @@ impl Calls {
         self.run(call).await?
     }
 
-    /// Runs a call on DynamoDB's thread. Returns `None` if that has ended.
+    /// Runs a call on DynamoDB's thread. Returns `None` if the thread has ended.
     pub(crate) async fn run<A: Send + 'static>(
         &self,
         call: impl FnOnce(&Database) -> A + Send + 'static,

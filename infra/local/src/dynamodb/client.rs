@@ -17,7 +17,8 @@ use aws_smithy_runtime_api::http::StatusCode;
 
 use super::calls::Calls;
 
-/// What dynoxide's server asks of a request. It looks only whether all parts are there, so the calls are not signed.
+/// The authentication that dynoxide's server requires of a request. It only checks that all parts exist, so the calls are not
+/// signed.
 const UNVERIFIED_SIGNATURE: [(&str, &str); 2] = [
     (
         "authorization",
@@ -26,7 +27,7 @@ const UNVERIFIED_SIGNATURE: [(&str, &str); 2] = [
     ("x-amz-date", "20000101T000000Z"),
 ];
 
-/// Returns an HTTP client for the DynamoDB clients of this process. It makes the other calls as `aws` does.
+/// Returns an HTTP client for the DynamoDB clients of this process. It makes all other calls as `aws` does.
 pub(crate) async fn client(aws: &Aws, calls: &Calls) -> SharedHttpClient {
     let http = aws.config().await.http_client();
     SharedHttpClient::new(Direct {
@@ -98,7 +99,7 @@ mod tests {
             let put = put.condition_expression("attribute_not_exists(id)");
             put.send().await.map_err(|error| error.into_service_error())
         };
-        // Nothing listens on port 9.
+        // No server listens on port 9.
         let nowhere = "http://127.0.0.1:9";
         let unreachable = Aws::on_loopback(nowhere, nowhere, Vec::new());
         put(unreachable, "page").await.expect("put without HTTP");

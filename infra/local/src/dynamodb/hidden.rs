@@ -1,8 +1,8 @@
-//! dynoxide's HTTP server, which only this process reaches.
+//! dynoxide's HTTP server, which only this process can reach.
 //!
-//! It answers any origin, and takes nothing but a listener on TCP. So it listens on a port of its own for a moment, until a
-//! connection of this process is accepted, and then no more: dropping its future closes the port, while a connection that it has
-//! accepted is a task of its own. `guard` is before what comes here.
+//! It answers any origin, and accepts only a TCP listener. So it listens on a port of its own only until a connection of this
+//! process is accepted. Dropping its future closes the port, while an accepted connection continues in a task of its own. All
+//! requests to it have passed `guard`.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,10 +27,10 @@ type Connection = SendRequest<Full<Bytes>>;
 /// DynamoDB accepts bodies of up to 16 MB, and so does dynoxide.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
-/// Headers of one connection (RFC 9110, section 7.6.1), which are not the other's.
+/// Headers of one connection (RFC 9110, section 7.6.1), which must not be forwarded to another.
 const OF_A_CONNECTION: [HeaderName; 5] = [CONNECTION, EXPECT, TE, TRANSFER_ENCODING, UPGRADE];
 
-/// A listener, and what is dropped once its connection is accepted.
+/// A listener, and a receiver that is dropped once its connection is accepted.
 type Door = (TcpListener, oneshot::Receiver<()>);
 
 /// The connections to the server.
@@ -40,7 +40,7 @@ pub(super) struct Hidden {
     idle: Mutex<Vec<Connection>>,
 }
 
-/// Lets connections in. It runs on the database's thread, and so does each connection's task.
+/// Accepts connections. It runs on the database's thread, and so does each connection's task.
 pub(super) async fn accept(database: Database, mut doors: mpsc::UnboundedReceiver<Door>) {
     while let Some((listener, accepted)) = doors.recv().await {
         let listener = match tokio::net::TcpListener::from_std(listener) {
@@ -50,7 +50,7 @@ pub(super) async fn accept(database: Database, mut doors: mpsc::UnboundedReceive
                 continue;
             }
         };
-        // Its own shutdown would end the connection, too.
+        // The server's own shutdown would end the connection, too.
         let serving = serve_with_shutdown(listener, database.clone(), std::future::pending());
         tokio::select! {
             ended = serving => tracing::warn!(?ended, "DynamoDB: its server ended"),
@@ -60,14 +60,14 @@ pub(super) async fn accept(database: Database, mut doors: mpsc::UnboundedReceive
 }
 
 impl Hidden {
-    /// Begins without a connection. The receiver is for [`accept`].
+    /// Returns the connections, of which there are none yet. The receiver is for [`accept`].
     pub(super) fn begin() -> (Arc<Self>, mpsc::UnboundedReceiver<Door>) {
         let (doors, opened) = mpsc::unbounded_channel();
         let idle = Mutex::default();
         (Arc::new(Self { doors, idle }), opened)
     }
 
-    /// Passes a request on. An error closes the client's connection.
+    /// Forwards a request. An error closes the client's connection.
     pub(super) async fn forward(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -118,7 +118,7 @@ impl Hidden {
         stream.set_nodelay(true)?;
         let (mut connection, driver) = handshake(TokioIo::new(stream)).await?;
         tokio::spawn(driver);
-        // An answer says that it is accepted.
+        // An answer shows that the connection is accepted.
         let mut health = Request::new(Full::default());
         let host = HeaderValue::from_static("localhost");
         health.headers_mut().insert(HOST, host);

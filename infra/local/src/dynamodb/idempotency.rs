@@ -1,8 +1,8 @@
-//! Takes the SDK's idempotency tokens off transactions.
+//! Removes the SDK's idempotency tokens from transactions.
 //!
-//! At each transaction with a token, dynoxide walks every token of the last ten minutes: a load of 200,000 records would
-//! spend most of its time there. Waymark's transactions do not depend on tokens: sent twice, their conditions either
-//! let the same state be written again or cancel the second one.
+//! For each transaction with a token, dynoxide walks every token of the last ten minutes, which would take most of the time of a
+//! load of 200,000 records. Waymark's transactions do not depend on tokens. If one is sent twice, its conditions either allow the
+//! same state to be written again or cancel the second one.
 
 use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextMut;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents, SharedInterceptor};
@@ -45,8 +45,8 @@ impl Intercept for WithoutTokens {
     }
 }
 
-/// Returns the body without its token. Returns `None` if the body has no token. The body is not parsed, since a load makes a transaction
-/// for each record. JSON escapes each quote within a text, so nothing else in the body looks like this.
+/// Returns the body without its token. Returns `None` if the body has no token. The body is not parsed, because a load makes a
+/// transaction for each record. JSON escapes each quote within a text, so nothing else in the body looks like this.
 fn without_token(body: &[u8]) -> Option<String> {
     const FIELD: &str = r#""ClientRequestToken":""#;
     let body = std::str::from_utf8(body).ok()?;
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn only_the_token_is_taken_off() {
         let token = r#""ClientRequestToken":"0b-1""#;
-        // An attribute may have this name, and a text may hold it.
+        // An attribute may have this name, and a text may contain it.
         let rest = r#""TransactItems":[{"Put":{"Item":{"ClientRequestToken":{"S":"\"ClientRequestToken\":\"x\""}}}}]"#;
         let without = format!("{{{rest}}}");
         for body in [format!("{{{token},{rest}}}"), format!("{{{rest},{token}}}")] {

@@ -1,4 +1,4 @@
-//! Delivery: a batch is handed over until it is done or given up.
+//! Delivery: retries a batch until it is handled or given up.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,7 +15,7 @@ use super::failures::{FailedBatch, FailureQueue};
 use super::faults::Faults;
 use super::mapping::{Counters, Handler, Mapping};
 
-/// The pause before a batch is tried again, doubled with each try.
+/// The pause before the first retry of a batch. It doubles with each retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -28,22 +28,22 @@ pub(super) struct Delivery {
     pub(super) counters: Arc<Counters>,
 }
 
-/// A part of a batch, and how often it has failed.
+/// A part of a batch, with the number of its failures.
 struct Part {
     records: Vec<EventRecord>,
     tries: u32,
 }
 
-/// How an invocation ended.
+/// The outcome of an invocation.
 enum Ended {
-    /// Records before this position are done; the length of the batch if all are.
+    /// All records before this position are handled. It is the length of the batch if all are.
     DoneBefore(usize),
-    /// It failed as a whole.
+    /// The whole batch failed, for this reason.
     Failed(String),
 }
 
 impl Delivery {
-    /// Hands a batch over: in as many parts as the mapping allows at the same time, a key's records in one of them.
+    /// Delivers a batch, in as many concurrent parts as the mapping allows. Records of one key are in the same part.
     pub(super) async fn deliver(&self, records: Vec<EventRecord>) {
         let mut lanes: BTreeMap<usize, Vec<EventRecord>> = BTreeMap::new();
         for record in records {
@@ -82,14 +82,14 @@ impl Delivery {
                         self.counters.failing().take();
                         continue;
                     }
-                    // If some were done, another record is the first now, and this was its first failure.
+                    // If some records were handled, another record is the first now, with its first failure.
                     part.tries = if done > 0 { 0 } else { part.tries };
                     "reported by the function".to_owned()
                 }
                 Ended::Failed(reason) => {
                     if self.mapping.bisect && part.records.len() > 1 {
-                        // Halving is no retry (Lambda does not count it either): else a small quota would give up on
-                        // records that only share a batch with a poisonous one.
+                        // Halving does not count as a retry (in Lambda neither). Otherwise a small quota would give up on records
+                        // that only share a batch with a poisonous one.
                         let rest = part.records.split_off(part.records.len() / 2);
                         parts.push_front(Part {
                             records: rest,
@@ -157,7 +157,7 @@ impl Delivery {
         ended
     }
 
-    /// Calls the function and does not wait for it. The invocation runs beside the next call, and a failure of it is only logged.
+    /// Calls the function without waiting for it. The invocation overlaps with the next call, and its failure is only logged.
     fn leave_running(&self, records: &[EventRecord]) {
         let mut event = Event::default();
         event.records = records.to_vec();
@@ -178,15 +178,15 @@ impl Delivery {
         call(&self.handler, event, timeout, &self.counters).await
     }
 
-    /// Shuffles the keys; a key's records keep their order.
+    /// Shuffles the keys, but keeps the order of each key's records.
     fn reorder(&self, records: &mut [EventRecord]) {
         let salt = self.faults.random(|random| random.u64(..));
         records.sort_by_cached_key(|record| key_hash(record) ^ salt);
     }
 }
 
-/// Calls the function once, in a task of its own. A panic counts as the function's failure. At its time limit the function is stopped
-/// wherever it is.
+/// Calls the function once, in a task of its own. A panic counts as the function's failure. At its time limit the function is
+/// stopped at whatever point it has reached.
 async fn call(handler: &Handler, event: Event, timeout: Duration, counters: &Counters) -> Ended {
     let records = event.records.clone();
     let handler = handler.clone();
@@ -200,7 +200,7 @@ async fn call(handler: &Handler, event: Event, timeout: Duration, counters: &Cou
         }
         Err(_) => {
             task.0.abort();
-            // It may be between two awaits: the next call must not overlap with it.
+            // The function may be between two awaits, and the next call must not overlap with it.
             let ended = (&mut task.0).await;
             Ended::Failed(format!(
                 "its time limit of {timeout:?} ({})",
@@ -214,7 +214,7 @@ async fn call(handler: &Handler, event: Event, timeout: Duration, counters: &Cou
     }
 }
 
-/// Ends a task with its waiter: when a source is stopped, so is the function.
+/// Aborts a task when it is dropped, so that the function stops together with its source.
 struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {
@@ -223,8 +223,8 @@ impl<T> Drop for AbortOnDrop<T> {
     }
 }
 
-/// Reads an answer as Lambda does: everything before the lowest reported record is done. An empty number, or a number that is not in the
-/// batch, fails the whole batch.
+/// Interprets an answer as Lambda does: all records before the lowest reported one are handled. An empty number, or a number that
+/// is not in the batch, fails the whole batch.
 fn done_before(records: &[EventRecord], response: &DynamoDbEventResponse) -> Ended {
     let mut done = records.len();
     for failure in &response.batch_item_failures {
@@ -250,7 +250,7 @@ fn key_hash(record: &EventRecord) -> u64 {
     hash(record.change.keys.iter())
 }
 
-/// Returns the number of the share that a record with this hash belongs to, out of `shares`. The hash is not computed if there is only one
+/// Returns the number of the share, out of `shares`, for a record with this hash. The hash is not computed if there is only one
 /// share.
 pub(super) fn share(shares: usize, hash: impl FnOnce() -> u64) -> usize {
     if shares > 1 {

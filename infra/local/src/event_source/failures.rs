@@ -1,4 +1,4 @@
-//! The failure queue: what was given up, whole, so that it can be delivered again.
+//! The failure queue: batches that were given up, complete, so that they can be delivered again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ pub struct FailedBatch {
     pub reason: String,
 }
 
-/// Batches that were given up, oldest first. Cloning shares it.
+/// Batches that were given up, oldest first. Clones share the queue.
 #[derive(Clone, Debug, Default)]
 pub struct FailureQueue(Arc<Mutex<Vec<FailedBatch>>>);
 
@@ -42,7 +42,7 @@ impl FailureQueue {
             .clone()
     }
 
-    /// Takes everything out, to be delivered again.
+    /// Takes all batches out, to be delivered again.
     #[must_use]
     pub fn drain(&self) -> Vec<FailedBatch> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))

@@ -1,4 +1,4 @@
-//! Faults of the event source: what Lambda may do to a function, on demand and by a seed.
+//! Faults of the event source: what Lambda may do to a function. They come on demand and from a seed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,22 +6,22 @@ use std::time::Duration;
 /// The longest delay, and the longest time limit that a fault sets.
 const LONGEST: Duration = Duration::from_millis(30);
 
-/// How likely each fault is, from 0 to 1, for each delivery of a batch.
+/// The probability of each fault, from 0 to 1, for each delivery of a batch.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// Delivered twice.
+    /// The batch is delivered twice.
     pub duplicate: f64,
-    /// Delivered late.
+    /// The batch is delivered late.
     pub delay: f64,
-    /// Records of different keys change places.
+    /// Records of different keys are reordered.
     pub reorder: f64,
-    /// The function is stopped after a short random time, wherever it is.
+    /// The function is stopped after a short random time, at whatever point it has reached.
     pub time_out: f64,
-    /// The function succeeds and its answer is lost: delivered again.
+    /// The function succeeds, but its answer is lost, so that the batch is delivered again.
     pub lose_answer: f64,
-    /// Delivered in two parts.
+    /// The batch is delivered in two parts.
     pub split: f64,
-    /// Delivered again while the first invocation is still running, which goes on beside the second.
+    /// The batch is delivered again while the first invocation is still running. Both continue.
     pub overlap: f64,
     random: Arc<Mutex<fastrand::Rng>>,
 }

@@ -1,4 +1,4 @@
-//! An event source mapping: what it reads, what it calls, and how far it is.
+//! An event source mapping: the stream that it reads, the function that it calls, and its progress.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,46 +14,46 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A function.
 pub type Handler =
     Arc<dyn Fn(Event) -> BoxFuture<'static, Result<DynamoDbEventResponse, BoxError>> + Send + Sync>;
-/// Says which stream records a function is called for.
+/// Decides for which stream records a function is called.
 pub type Filter = Arc<dyn Fn(&EventRecord) -> bool + Send + Sync>;
 
-/// A function's event source mapping, by Lambda's names.
+/// A function's event source mapping, with Lambda's names.
 #[derive(Clone)]
 pub struct Mapping {
     /// The function's name.
     pub name: String,
     /// The table whose stream is read.
     pub table: String,
-    /// Records of a batch, at most.
+    /// The most records of a batch.
     pub batch_size: usize,
-    /// How long a batch waits to fill.
+    /// The time for which a batch waits to fill.
     pub window: Duration,
-    /// Which records count.
+    /// The records for which the function is called.
     pub filter: Filter,
-    /// Times a batch is tried again; without it, until it succeeds.
+    /// The number of retries of a batch. `None` means until it succeeds.
     pub retries: Option<u32>,
-    /// Whether a batch that fails as a whole is halved.
+    /// Whether a batch that fails as a whole is split in two halves.
     pub bisect: bool,
     /// The function's time limit.
     pub timeout: Duration,
-    /// How many stream shards the stream is read as. Records of one partition key are in one of them.
+    /// The number of stream shards as which the stream is read. Records of one partition key are in the same one.
     pub stream_shards: usize,
     /// The name of the table's partition key.
     pub partition_key: String,
-    /// Batches of one stream shard under way at the same time, records of one key in one of them.
+    /// The number of concurrent batches of one stream shard. Records of one key are in the same one.
     pub parallel: usize,
 }
 
-/// How far a source is.
+/// The progress of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Records read that passed the filter.
+    /// The number of read records that passed the filter.
     pub read: u64,
-    /// Records handled, or given up.
+    /// The number of records that were handled or given up.
     pub done: u64,
 }
 
-/// Why a source will never catch up.
+/// Why a source can never catch up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{function} no longer reads the stream of {table}: {reason}")]
 pub struct Broken {
@@ -61,27 +61,27 @@ pub struct Broken {
     pub function: String,
     /// The table whose stream was read.
     pub table: String,
-    /// What the reader's task said when it ended.
+    /// The message with which the reader's task ended.
     pub reason: String,
 }
 
-/// Reads how far a source is. It does not borrow the source.
+/// Reads the progress of a source without borrowing it.
 pub type Watch = Box<dyn Fn() -> Progress + Send + Sync>;
 
-/// What the readers and their source share.
+/// The state that the readers and their source share.
 #[derive(Default)]
 pub(super) struct Counters {
     pub(super) read: AtomicU64,
     pub(super) done: AtomicU64,
-    /// Of each lane in order, the polls that found nothing while nothing was under way.
+    /// For each lane in order, the number of polls that found nothing while nothing was under way.
     pub(super) idle_polls: Mutex<Vec<u64>>,
-    /// Invocations that nobody waits for.
+    /// The number of running invocations whose end is not awaited.
     pub(super) overlapping: AtomicU64,
-    /// Why the last batch failed that is tried again.
+    /// Why the last batch failed. `None` if it is not being retried.
     pub(super) failing: Mutex<Option<String>>,
-    /// What the function said when it first panicked.
+    /// The message of the function's first panic.
     pub(super) panicked: OnceLock<String>,
-    /// What a reader said when it panicked: nothing is read from then on.
+    /// The message of a reader's panic. Nothing is read after that.
     pub(super) broken: OnceLock<String>,
     pub(super) changed: Notify,
 }

@@ -1,13 +1,13 @@
-//! The event source: does what Lambda does between a DynamoDB stream and a function.
+//! The event source: connects a DynamoDB stream with a function, as Lambda does.
 //!
-//! - It polls the stream, filters, and hands over batches that are full or whose window has passed. The embedded DynamoDB's
-//!   streams have one shard; [`Mapping::stream_shards`] reads it as several, none of which waits for another.
-//! - Order holds within a key. A batch that fails is tried again, halved if asked for, from the lowest sequence number
-//!   that was reported; what is given up goes to the [`FailureQueue`].
-//! - A function that runs into its time limit, or panics, has failed.
-//! - It can be told to misbehave in the ways that Lambda may: see [`Faults`].
+//! - It polls the stream, filters, and delivers batches that are full or whose window has passed. The embedded DynamoDB's streams
+//!   have one shard. [`Mapping::stream_shards`] reads it as several independent ones.
+//! - The order of a key's records is kept. A batch that fails is retried from the lowest reported sequence number, and halved if
+//!   the mapping says so. Batches that are given up go to the [`FailureQueue`].
+//! - A function fails if it reaches its time limit or panics.
+//! - It can simulate the faults of Lambda: see [`Faults`].
 //!
-//! Incomplete: a source starts again with every process, from the stream's oldest record.
+//! Incomplete: in every process, a source starts with the stream's oldest record.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,7 @@ pub struct EventSource {
 }
 
 impl EventSource {
-    /// Begins to poll.
+    /// Starts to poll.
     #[must_use]
     pub fn start(
         dynamodb: &DynamoDb,
@@ -69,20 +69,20 @@ impl EventSource {
         }
     }
 
-    /// Returns how far the event source has come.
+    /// Returns the progress of the event source.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.delivery.counters.progress()
     }
 
-    /// Says how far it is, also while somebody else has it.
+    /// Returns a function that reads the progress, for other owners than the source's.
     #[must_use]
     pub fn watch(&self) -> Watch {
         let counters = self.delivery.counters.clone();
         Box::new(move || counters.progress())
     }
 
-    /// Says what the source is waiting for.
+    /// Describes for what the source is waiting.
     #[must_use]
     pub fn waits_for(&self) -> String {
         let Mapping { name, table, .. } = &self.delivery.mapping;
@@ -94,14 +94,14 @@ impl EventSource {
         format!("{name} has handled {done} of {read} stream records of {table}{failing}")
     }
 
-    /// Returns what the function said when it first panicked, or `None` if it never did.
+    /// Returns the message of the function's first panic. Returns `None` if it never panicked.
     #[must_use]
     pub fn panicked(&self) -> Option<&str> {
         self.delivery.counters.panicked.get().map(String::as_str)
     }
 
-    /// Waits until each reader has polled once after this call, and found nothing while nothing was running. It waits for ever if a
-    /// batch keeps failing and is not given up.
+    /// Waits until each reader has polled once after this call, and found nothing while nothing was running. It never returns if
+    /// a batch keeps failing and is not given up.
     ///
     /// # Errors
     ///
@@ -109,13 +109,13 @@ impl EventSource {
     pub async fn caught_up(&self) -> Result<(), Broken> {
         let counters = &self.delivery.counters;
         let begun = counters.with_idle_polls(|polls| polls.clone());
-        // A reader's next idle poll may have begun before.
+        // A reader's next idle poll may have begun before this call.
         let caught_up = |polls: &mut Vec<u64>| {
             let mut lanes = polls.iter().zip(&begun);
             lanes.all(|(polls, begun)| *polls >= begun + 2)
         };
         loop {
-            // Made before the look, so that no change is missed.
+            // Created before the check, so that no change is missed.
             let changed = counters.changed.notified();
             if let Some(reason) = counters.broken.get() {
                 let Mapping { name, table, .. } = &self.delivery.mapping;
@@ -132,8 +132,7 @@ impl EventSource {
         }
     }
 
-    /// Delivers a batch that was given up once more, with all the retries of any other: what fails again is given up
-    /// again.
+    /// Delivers a batch that was given up once more, with as many retries as any other. If it fails again, it is given up again.
     pub async fn redeliver(&self, event: Event) {
         let records = event.records.len() as u64;
         self.delivery
@@ -143,7 +142,7 @@ impl EventSource {
         self.delivery.deliver(event.records).await;
     }
 
-    /// Stops the event source. The batch under way is aborted, as when a process dies.
+    /// Stops the event source. The running batch is aborted, as when a process dies.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         if let Err(error) = self.task.await {

@@ -1,4 +1,4 @@
-//! Reading a stream: one reader for each stream shard, a "lane", that its mapping asks for.
+//! Reads a stream: one reader for each stream shard of the mapping, a "lane".
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -21,25 +21,25 @@ use super::delivery::{Delivery, hash, share};
 use super::mapping::Mapping;
 use crate::dynamodb::calls::Calls;
 
-/// The pause between polls that find nothing.
+/// The pause after a poll that found nothing.
 const IDLE_PAUSE: Duration = Duration::from_millis(25);
-/// The same if nothing for its function has come for [`QUIET`]. The difference is too short to notice when editing by hand.
+/// The same pause after [`QUIET`] without a record for the function. The difference is too short to notice when editing by hand.
 const QUIET_PAUSE: Duration = Duration::from_millis(250);
-/// Without an event for so long, everything looks for work less often. Most tests take less.
+/// After this time without an event, all parts look for work less often. Most tests are shorter.
 pub const QUIET: Duration = Duration::from_secs(20);
-/// The pause after a call that failed.
+/// The pause after a failed call.
 const LONG_PAUSE: Duration = Duration::from_secs(1);
-/// Records of one `GetRecords` (DynamoDB).
+/// The most records of one `GetRecords` (DynamoDB).
 const PAGE: usize = 1_000;
-/// Records for the function that are read ahead, and a page more: less than 50 MB.
+/// The most records for the function that are read ahead, plus one page: less than 50 MB.
 const READ_AHEAD: usize = 50_000;
 
 type Stopped = watch::Receiver<bool>;
 
-/// Reads a table's stream until it is told to stop, or a reader panics.
+/// Reads a table's stream until it is stopped, or a reader panics.
 pub(super) async fn read_stream(calls: Calls, delivery: Arc<Delivery>, mut stopped: Stopped) {
-    // Each reads all of it: a queue between one reader and several deliveries would have to be bounded, and then the
-    // slowest would hold up the others.
+    // Each reader reads the whole stream. A queue between one reader and several deliveries would need a limit, and then the
+    // slowest delivery would block the others.
     let mut readers = JoinSet::new();
     for lane in 0..delivery.mapping.lanes() {
         let stream = Stream {
@@ -59,12 +59,12 @@ pub(super) async fn read_stream(calls: Calls, delivery: Arc<Delivery>, mut stopp
         }
         _ = stopped.wait_for(|stopped| *stopped) => {}
     }
-    // Dropping the readers aborts them, and with them the function's invocations.
+    // Dropping the readers aborts them and the function's running invocations.
     readers.shutdown().await;
 }
 
-/// Reads one lane, and ahead of what is delivered: a slice of a scan writes a hundred thousand records before the one that
-/// has the next slice begin.
+/// Reads one lane, ahead of the delivery. A slice of a scan writes a hundred thousand records before the one that starts the next
+/// slice.
 async fn read_lane(stream: Stream, lane: usize, delivery: Arc<Delivery>) -> Infallible {
     let mut reader = LaneReader {
         stream,
@@ -88,7 +88,7 @@ async fn read_lane(stream: Stream, lane: usize, delivery: Arc<Delivery>) -> Infa
                     () = reader.read_ahead() => {}
                 }
             }
-            // As if what is pending had been read now: what belongs to it may follow, and is handled with it.
+            // The pending records count as just read, because records that belong to them may follow and are handled with them.
             reader.since = Instant::now();
         }
         if found_nothing {
@@ -111,11 +111,11 @@ struct LaneReader {
     stream: Stream,
     lane: usize,
     delivery: Arc<Delivery>,
-    /// What was read and is not delivered yet.
+    /// Records that were read but not delivered yet.
     pending: VecDeque<EventRecord>,
     /// When the first of these was read.
     since: Instant,
-    /// When anything for the function was last read.
+    /// When a record for the function was last read.
     last_found: Instant,
 }
 
@@ -144,7 +144,7 @@ impl LaneReader {
         Some(found)
     }
 
-    /// Reads the next records unless many are pending. It may be dropped at any time: then nothing was read.
+    /// Reads the next records unless many are pending. If the future is dropped, nothing was read.
     async fn read_ahead(&mut self) {
         if self.pending.len() >= READ_AHEAD {
             return std::future::pending().await;
@@ -170,7 +170,7 @@ impl LaneReader {
 }
 
 impl Mapping {
-    /// Returns the number of stream shards that the stream is read as.
+    /// Returns the number of lanes.
     pub(super) fn lanes(&self) -> usize {
         self.stream_shards.max(1)
     }
@@ -183,11 +183,11 @@ impl Mapping {
     }
 }
 
-/// A table's stream, from its oldest record on. The embedded DynamoDB makes it one shard, which never ends.
+/// A table's stream, from its oldest record on. In the embedded DynamoDB it is one shard, which never ends.
 struct Stream {
     calls: Calls,
     table: String,
-    /// Nothing before the first read.
+    /// `None` before the first read.
     place: Option<Place>,
 }
 
@@ -199,7 +199,7 @@ struct Place {
 }
 
 impl Stream {
-    /// Reads the next records. The future may be dropped at any time: then nothing was read.
+    /// Reads the next records. If the future is dropped, nothing was read.
     async fn read(&mut self) -> Result<Vec<EventRecord>, String> {
         let (table, place) = (self.table.clone(), self.place.clone());
         let call = move |database: &Database| page(database, &table, place);
@@ -213,7 +213,7 @@ impl Stream {
     }
 }
 
-/// Reads the records from a place on, and returns them with the place behind them.
+/// Reads the records after a place, and returns them with the place after them.
 fn page(
     database: &Database,
     table: &str,
@@ -231,7 +231,8 @@ fn page(
     Ok((page, place))
 }
 
-/// Returns the place of the oldest record. It does not describe the stream: dynoxide would go through all of its records.
+/// Returns the place of the oldest record. It does not describe the stream, because dynoxide would read all of its records for
+/// that.
 fn beginning(database: &Database, table: &str) -> Result<Place, String> {
     let request = ListStreamsRequest {
         table_name: Some(table.to_owned()),
@@ -256,7 +257,7 @@ fn told(error: impl std::error::Error) -> String {
     error.to_string()
 }
 
-/// Returns a record as Lambda writes it into an event.
+/// Converts a record to the form in which Lambda writes it into an event.
 fn event_record(record: Record, stream_arn: &str) -> EventRecord {
     let change = record.dynamodb;
     let keys = change.keys.into_iter();
@@ -277,7 +278,7 @@ fn event_record(record: Record, stream_arn: &str) -> EventRecord {
     event
 }
 
-/// Converts the value of a key. Returns `None` for any other type, which no key has.
+/// Converts the value of a key. Returns `None` for a type that keys cannot have.
 fn key_value(value: AttributeValue) -> Option<serde_dynamo::AttributeValue> {
     Some(match value {
         AttributeValue::S(text) => serde_dynamo::AttributeValue::S(text),

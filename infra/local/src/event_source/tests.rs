@@ -34,7 +34,7 @@ fn key(record: &EventRecord) -> String {
         .to_owned()
 }
 
-/// Waits until a source has delivered all that its stream has.
+/// Waits until a source has delivered everything in its stream.
 async fn caught_up(source: &EventSource) {
     let caught_up = tokio::time::timeout(Duration::from_secs(120), source.caught_up());
     let caught_up = caught_up.await;
@@ -43,7 +43,7 @@ async fn caught_up(source: &EventSource) {
         .unwrap();
 }
 
-/// What a function was called with: the keys and numbers of each call.
+/// The calls of a function: the keys and numbers of each.
 type Calls = Arc<Mutex<Vec<Vec<(String, String)>>>>;
 
 /// Returns a delivery and the calls of its function. The function notes each call and then does `then` with the call's number and event.
@@ -409,7 +409,7 @@ async fn a_stream_read_as_several_shards_goes_on_beside_one_that_does_not() {
         let (seen, mut opened, first) = (seen.clone(), opened.clone(), first.clone());
         async move {
             let keys: Vec<String> = event.records.iter().map(key).collect();
-            // The gate may be open before this call gets to it: it is the first call that fails.
+            // The gate may open before this call reaches it, so the first call is the one that fails.
             if keys.iter().any(|key| key == stuck) && first.swap(false, Ordering::SeqCst) {
                 opened.wait_for(|open| *open).await?;
                 return Err("it was stuck".into());

@@ -1,7 +1,7 @@
 //! A bucket: its objects in key order, and S3's preconditions on reading, writing and deleting them.
 //!
-//! - Every operation takes the bucket's lock once and decides under it: of concurrent writers with the same
-//!   precondition one wins, and a read sees every write that was answered before it.
+//! - Every operation takes the bucket's lock once and decides under it. So of concurrent writers with the same precondition one
+//!   succeeds, and a read sees every write that was answered before it.
 //! - <https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html>
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use super::disk::Folder;
 use super::object::Object;
 
-/// A precondition on an ETag: a certain one (its value without quotes), or any at all (`*`).
+/// A precondition on an ETag: a specific one (its value without quotes), or any (`*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
     Is(String),
@@ -28,7 +28,7 @@ impl Tag {
     }
 }
 
-/// What must hold for a put to happen.
+/// The precondition of a put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PutCondition {
     None,
@@ -38,7 +38,7 @@ pub(super) enum PutCondition {
     Is(String),
 }
 
-/// What must hold for a read to send the object. Times are in Unix seconds.
+/// The preconditions of a read. Times are in Unix seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReadConditions {
     pub(super) if_match: Option<Tag>,
@@ -47,21 +47,22 @@ pub(super) struct ReadConditions {
     pub(super) if_unmodified_since: Option<u64>,
 }
 
-/// Why an operation did not happen.
+/// Why an operation was refused.
 #[derive(Debug)]
 pub(super) enum Refused {
     /// 404
     NoSuchKey,
     /// 412
     Precondition,
-    /// 304: nothing has changed since the client's copy, whose head this still is.
+    /// 304: the client's copy is current. Contains the object for its headers.
     NotModified(Arc<Object>),
-    /// The data folder could not be written; nothing was changed.
+    /// The data folder could not be written. Nothing was changed.
     Disk(std::io::Error),
 }
 
 impl ReadConditions {
-    /// Checks the conditions on an object. A date counts only where there is no ETag condition of the same kind (RFC 9110, section 13.2.2).
+    /// Checks the conditions on an object. A date is ignored if there is an ETag condition of the same kind (RFC 9110, section
+    /// 13.2.2).
     fn check(&self, object: &Arc<Object>) -> Result<(), Refused> {
         let modified = object.head.modified;
         let current = match (&self.if_match, self.if_unmodified_since) {
@@ -90,7 +91,7 @@ impl ReadConditions {
 pub(super) struct Page {
     pub(super) objects: Vec<Arc<Object>>,
     pub(super) common_prefixes: Vec<String>,
-    /// Where the next page begins, if there is one.
+    /// Where the next page begins. `None` at the end.
     pub(super) next: Option<Position>,
 }
 
@@ -104,7 +105,7 @@ pub(super) enum Position {
 }
 
 impl Position {
-    /// Returns the position as a token for clients: a letter for its kind, then the text in hex. Hex needs no escaping.
+    /// Returns the position as a token for clients: a letter for its kind, then the text in hex, which needs no escaping.
     pub(super) fn token(&self) -> String {
         let (kind, text) = match self {
             Self::After(key) => ("k", key),
@@ -115,7 +116,7 @@ impl Position {
         })
     }
 
-    /// Reads the position that [`Position::token`] wrote. Returns `None` if the token is not valid.
+    /// Parses a position that [`Position::token`] wrote. Returns `None` if the token is invalid.
     pub(super) fn from_token(token: &str) -> Option<Self> {
         let (kind, hex) = token.split_at_checked(1)?;
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
@@ -133,7 +134,7 @@ impl Position {
     }
 }
 
-/// What to list.
+/// The parameters of a listing.
 #[derive(Clone, Debug)]
 pub(super) struct Listing<'a> {
     pub(super) prefix: &'a str,
@@ -162,11 +163,12 @@ impl Bucket {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Object>>> {
-        // No operation leaves the map half changed, so a panic under the lock does not spoil it.
+        // No operation leaves the map half changed, so a panic under the lock does not corrupt it.
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores an object if the condition holds. The file is written under the lock too: it must never hold less than was answered.
+    /// Stores an object if the condition is met. The file is written under the lock too, because it must never be older than an
+    /// answer.
     pub(super) fn put(&self, object: Object, condition: &PutCondition) -> Result<(), Refused> {
         let mut objects = self.lock();
         match (condition, objects.get(&object.head.key)) {

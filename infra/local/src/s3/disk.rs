@@ -1,7 +1,7 @@
-//! A bucket's folder: a file an object, written whole before it is seen.
+//! A bucket's folder: a file for each object, complete before it becomes visible.
 //!
-//! A file is the object's head, as one line of JSON, then its body. Its name is the SHA-256 of the key, since a key may
-//! be longer than a file name and hold what a file name may not.
+//! A file has the object's head as one line of JSON, then its body. Its name is the SHA-256 of the key, because a key may be
+//! longer than a file name, and contain other characters.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -13,17 +13,17 @@ use sha2::{Digest, Sha256};
 
 use super::object::Object;
 
-/// Bytes of a file that is read: ten times the largest document. What is larger is not an object of ours.
+/// The most bytes of a file: ten times the largest document. A larger file is not an object of the local stack.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
-/// Ends the names of files that are being written. One that is found at the start was never finished.
+/// The suffix of files that are being written. A file that has it at the start was never completed.
 const UNFINISHED: &str = ".tmp";
 
-/// A file among the objects that is none. It was passed over.
+/// A file among the objects that is not an object, and was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub why: String,
 }
 
@@ -31,10 +31,10 @@ pub struct Unread {
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// Opens the folder, makes it if need be, and reads what is in it. What is no whole object is passed over, and stays: a
-    /// machine that stopped may have left an empty file, and the object is published again into the same file.
+    /// Opens the folder, creates it if necessary, and reads its objects. An incomplete object is skipped and stays. A machine
+    /// that stopped may have left an empty file, and the object is published again into the same file.
     pub(super) fn open(path: PathBuf, unread: &mut Vec<Unread>) -> io::Result<(Self, Vec<Object>)> {
-        // A file in a bucket's place stays beside it.
+        // A file in the place of a bucket is moved aside.
         if !path.is_dir() && (path.is_symlink() || path.exists()) {
             put_aside(&path)?;
         }
@@ -54,7 +54,7 @@ impl Folder {
         Ok((Self(path), objects))
     }
 
-    /// Writes an object in one step: a reader of the folder sees the old object or the new one.
+    /// Writes an object in one step, so that a reader of the folder sees the old object or the new one.
     pub(super) fn write(&self, object: &Object) -> io::Result<()> {
         let file = self.file(&object.head.key);
         let mut unfinished = file.clone().into_os_string();
@@ -64,7 +64,7 @@ impl Folder {
         out.write_all(b"\n")?;
         out.write_all(&object.body)?;
         drop(out);
-        // No file can replace a folder, whose content is nobody's to delete here.
+        // A file cannot replace a folder, and the folder's content must not be deleted here.
         if file.is_dir() && !file.is_symlink() {
             put_aside(&file)?;
         }
@@ -85,7 +85,7 @@ impl Folder {
     }
 }
 
-/// Renames what is in an object's place, to a name that nothing has.
+/// Renames a file in an object's place to an unused name.
 fn put_aside(file: &Path) -> io::Result<()> {
     let mut number = 1;
     loop {
@@ -97,7 +97,7 @@ fn put_aside(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads an object, or says why the file is none. An error is one of the disk.
+/// Reads an object, or returns why the file is not one. An error is one of the disk.
 fn read(file: &Path) -> io::Result<Result<Object, String>> {
     let metadata = fs::symlink_metadata(file)?;
     if !metadata.is_file() {

@@ -1,9 +1,9 @@
-//! S3 in the process: `s3s` for the protocol, a small store of our own behind it.
+//! S3 in this process: `s3s` for the protocol, with a small store behind it.
 //!
-//! - Objects are held in memory, and with a data folder in files as well, which are read at the start.
+//! - Objects are in memory, and with a data folder also in files, which are read at the start.
 //! - Reads and lists are strongly consistent, and preconditions are decided as S3 decides them (`bucket`).
-//! - Any signature is accepted, and none. What Waymark does not use (versions, multipart uploads, access control)
-//!   answers `NotImplemented`.
+//! - Requests with any signature or without one are accepted. Features that Waymark does not use (versions, multipart uploads,
+//!   access control) answer `NotImplemented`.
 
 mod bucket;
 mod disk;
@@ -33,7 +33,7 @@ use store::Store;
 /// The buckets' folder in the data folder.
 const FOLDER: &str = "s3";
 
-/// Why the embedded S3 does not start.
+/// Why the embedded S3 failed to start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -45,7 +45,7 @@ pub enum StartError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: io::Error,
     },
 }
@@ -60,12 +60,12 @@ pub struct S3 {
 }
 
 impl S3 {
-    /// Starts it on 127.0.0.1:`port` (0: any that is free), with the buckets that a former run left in `data`, if that
-    /// is given.
+    /// Starts it on 127.0.0.1:`port` (0 for any free port), with the buckets that an earlier run left in `data`, if that is
+    /// given.
     ///
     /// # Errors
     ///
-    /// [`StartError`]: the port is taken, the folder cannot be read.
+    /// [`StartError`] if the port is in use, or the folder cannot be read.
     ///
     /// # Panics
     ///
@@ -90,13 +90,13 @@ impl S3 {
         })
     }
 
-    /// Returns the files among the objects that cannot be read as one. A former run, or somebody else, left them there.
+    /// Returns the files among the objects that are not valid objects.
     #[must_use]
     pub fn unread(&self) -> &[Unread] {
         self.store.unread()
     }
 
-    /// Returns how many requests of each kind this S3 has answered.
+    /// Returns the numbers of requests that this S3 has answered, by kind.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.store.counts()

@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// An object: what it was put with.
+/// An object with everything that was put.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Object {
     pub(super) head: Head,
     pub(super) body: Bytes,
 }
 
-/// All of an object but its body.
+/// An object without its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) key: String,
     /// The body's MD5 in hex, without quotes.
     pub(super) etag: String,
-    /// In Unix seconds: HTTP dates, and so preconditions on them, know no fractions.
+    /// The time of the put in Unix seconds. HTTP dates, and so preconditions on them, have no fractions.
     pub(super) modified: u64,
     pub(super) content_type: Option<String>,
     pub(super) content_encoding: Option<String>,

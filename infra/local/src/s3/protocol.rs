@@ -1,4 +1,4 @@
-//! S3's operations on the store.
+//! Implements S3's operations on the store.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,7 +26,7 @@ use super::store::Store;
 /// <https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html>
 const MAX_KEYS: i32 = 1000;
 
-/// What `encoding-type=url` leaves as it is.
+/// The characters that `encoding-type=url` encodes.
 const LISTED_KEY: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -105,7 +105,7 @@ fn tag(condition: ETagCondition) -> Tag {
     }
 }
 
-/// Returns the condition of a put. S3 knows `If-None-Match: *` and `If-Match: <ETag>`, and no other preconditions on a put.
+/// Returns the condition of a put. S3 supports `If-None-Match: *` and `If-Match: <ETag>`, and no other preconditions of a put.
 fn put_condition(
     if_match: Option<ETagCondition>,
     if_none_match: Option<ETagCondition>,
@@ -147,7 +147,7 @@ fn length(object: &Object) -> u64 {
     object.body.len() as u64
 }
 
-/// `s3s` asks for an object it may own.
+/// Wraps the store, because `s3s` needs a value that it can own.
 #[derive(Clone, Debug)]
 pub(super) struct Protocol(pub(super) Arc<Store>);
 
@@ -331,7 +331,7 @@ impl s3s::S3 for Protocol {
         let input = request.input;
         let bucket = self.bucket(&input.bucket)?;
         let max_keys = input.max_keys.unwrap_or(MAX_KEYS);
-        // A token goes on where its page ended, whatever start-after says.
+        // A token continues where its page ended, whatever start-after says.
         let from = match (&input.continuation_token, &input.start_after) {
             (Some(token), _) => Some(Position::from_token(token).ok_or_else(|| {
                 s3_error!(

@@ -1,8 +1,8 @@
-//! Takes the signature off a request, so that any is accepted.
+//! Removes the signature of a request, so that any is accepted.
 //!
-//! `s3s` checks signatures against secrets that it is told. Here any credentials will do, as with every local emulator,
-//! and a request without a signature is accepted by `s3s` as it is. A client that signs in chunks frames the body by
-//! them (`aws-chunked`), and then the frames have to come off too.
+//! `s3s` checks signatures against known secrets. Here any credentials are accepted, as by every local emulator, and `s3s`
+//! accepts a request without a signature as it is. A client that signs in chunks divides the body into frames (`aws-chunked`),
+//! which have to be removed too.
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -16,7 +16,7 @@ const DECODED_LENGTH: &str = "x-amz-decoded-content-length";
 const PAYLOAD_HASH: &str = "x-amz-content-sha256";
 const TRAILER: &str = "x-amz-trailer";
 
-/// A body that is not framed as its headers say.
+/// A body whose frames do not match its headers.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BodyError {
     #[error("cannot read the request's body: {0}")]
@@ -66,7 +66,7 @@ fn without_presigning(uri: &Uri) -> Option<Uri> {
     target.parse().ok()
 }
 
-/// Removes `aws-chunked` from the Content-Encoding. It says how the request was sent, and S3 does not store it with the object.
+/// Removes `aws-chunked` from the Content-Encoding. It describes the transfer, and S3 does not store it with the object.
 fn remove_chunked_encoding(headers: &mut HeaderMap) {
     let Some(encodings) = headers
         .get(CONTENT_ENCODING)
@@ -89,7 +89,7 @@ fn remove_chunked_encoding(headers: &mut HeaderMap) {
     }
 }
 
-/// Joins the chunks: a length in hex, parameters, CR LF, that many bytes, CR LF; the last has length 0.
+/// Joins the chunks: a length in hex, parameters, CR LF, that many bytes, CR LF. The last has length 0.
 fn unframed(mut framed: Bytes) -> Result<Bytes, BodyError> {
     let mut body = BytesMut::with_capacity(framed.len());
     loop {

@@ -1,4 +1,4 @@
-//! All buckets, and how many requests they have seen.
+//! All buckets, and the numbers of their requests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,19 +9,19 @@ use std::time::SystemTime;
 use super::bucket::Bucket;
 use super::disk::{Folder, Unread};
 
-/// Requests answered since the start, by kind. All but puts count whether or not they found something.
+/// The numbers of requests answered since the start, by kind. All but puts are counted whether or not they found something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
     /// Objects written.
     pub puts: u64,
-    /// Puts that were refused: their precondition did not hold.
+    /// Puts that were refused because of their precondition.
     pub puts_refused: u64,
     /// `GetObject`.
     pub gets: u64,
     /// `HeadObject`.
     pub heads: u64,
-    /// `ListObjectsV2`, a page each.
+    /// Pages of `ListObjectsV2`.
     pub lists: u64,
     /// Objects named in `DeleteObject` and `DeleteObjects`.
     pub deletes: u64,
@@ -36,7 +36,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Opens the buckets that a former run left in `folder`. Without a folder there are none, and no bucket is kept.
+    /// Opens the buckets that an earlier run left in `folder`. Without a folder there are none, and no bucket is stored.
     pub(super) fn open(folder: Option<PathBuf>) -> io::Result<Self> {
         let (mut buckets, mut unread) = (BTreeMap::new(), Vec::new());
         if let Some(folder) = &folder {
@@ -82,7 +82,7 @@ impl Store {
             .clone()
     }
 
-    /// Creates a bucket, and returns whether it is new. A bucket that exists stays as it is.
+    /// Creates a bucket, and returns whether it is new. An existing bucket stays as it is.
     pub(super) fn create(&self, name: &str) -> io::Result<bool> {
         let mut buckets = self.buckets.write().unwrap_or_else(PoisonError::into_inner);
         if buckets.contains_key(name) {

@@ -1,4 +1,4 @@
-//! Why the local stack does not start, or stops.
+//! Errors of starting, running and stopping the local stack.
 
 use std::path::PathBuf;
 
@@ -10,27 +10,27 @@ use crate::loopback::ListenError;
 use crate::s3::StartError;
 use crate::tables;
 
-/// Why a stack does not start.
+/// Why a stack failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StackError {
-    /// DynamoDB does not start or stop.
+    /// DynamoDB failed to start or stop.
     #[error(transparent)]
     DynamoDb(#[from] DynamoDbError),
-    /// S3 does not start.
+    /// S3 failed to start.
     #[error(transparent)]
     S3(#[from] StartError),
-    /// The sites' port.
+    /// The sites' port cannot be used.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// Tables or bucket.
+    /// Tables or bucket cannot be created.
     #[error(transparent)]
     Create(#[from] tables::CreateError),
-    /// The folder for state.
+    /// The folder for state cannot be used.
     #[error("{folder}: {error}")]
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
     /// A table or the bucket fails.
@@ -44,7 +44,7 @@ pub enum StackError {
     Panicked {
         /// The part.
         part: &'static str,
-        /// What it said.
+        /// Its message.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Where a stack keeps its state.
+//! The folder in which a stack keeps its state.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::StackError;
 
-/// A file in a folder that was given. A process that uses the folder has locked it.
+/// The lock file in a given folder. A process that uses the folder has locked it.
 const LOCK: &str = "lock";
 
-/// What a stack holds as long as it uses its folder.
+/// The claim of a stack on its folder, as long as it uses that.
 #[expect(dead_code, reason = "they are held to be dropped")]
 pub(super) enum Held {
-    /// The folder itself, which is deleted.
+    /// The folder itself, which will be deleted.
     Temporary(tempfile::TempDir),
     /// The lock of a folder that stays.
     Lock(File),
@@ -52,7 +52,7 @@ pub(super) fn at(data: Option<&Path>) -> Result<(PathBuf, Held), StackError> {
     }
 }
 
-/// Opens the file to lock. A file of this name that the user has in the folder is locked too, and is never written.
+/// Opens the file to lock. If the user has a file of this name in the folder, it is locked too, but never written.
 fn lock_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -60,7 +60,7 @@ fn lock_file(path: &Path) -> io::Result<File> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         opened => return opened,
     }
-    // A link leads to what is not the folder's, and a pipe waits for its other end.
+    // A link leads out of the folder, and opening a pipe waits for its other end.
     match std::fs::symlink_metadata(path)?.is_file() {
         true => options.open(path),
         false => Err(io::Error::other(format!(

@@ -1,15 +1,16 @@
-//! The sites over HTTP, as the CDN serves them: the site's header is set here, whatever the client sent.
+//! The sites over HTTP, as the CDN serves them. The site's header is set here, and replaces any value from the client.
 //!
-//! - A request is for the site that its Host names. A browser reaches site `www.example.com` at
-//!   `http://www.example.com.localhost:<port>/`: browsers and curl take every name under `.localhost` for this machine.
-//! - While there is only one site, this machine's own names are that site's, too. No other host is: it may be that of a
-//!   site that is published next.
-//! - A request without a Host gets no site's header: it reaches the function as one at the function's URL does. The test of
-//!   the distribution (`tests/deploy/cdn_test.py`) asks so.
-//! - `/` of no site is a page that lists the sites, at this machine's own names alone. The function knows nothing of it.
-//! - No request is refused for its Origin, as `guard` does before DynamoDB and S3: what is published is for everybody, nothing can
-//!   be written here, no answer lets a page of another origin read it, and no header that the CDN's cache does not know may change
-//!   an answer.
+//! - The Host of a request names the site. A browser reaches site `www.example.com` at
+//!   `http://www.example.com.localhost:<port>/`, because browsers and curl take every name under `.localhost` for this machine.
+//! - While there is only one site, this machine's own names mean that site, too. Other hosts do not, because one of them may be
+//!   the next site.
+//! - A request without a Host gets no site's header, and reaches the function like a request at the function's URL. The test of
+//!   the distribution (`tests/deploy/cdn_test.py`) sends such requests.
+//! - Without a site, `/` is a page that lists the sites, but only under this machine's own names. It does not come from the
+//!   function.
+//! - No request is refused for its Origin, unlike requests to DynamoDB and S3 (`guard`). The published files are public, and
+//!   nothing can be written here. No answer allows a page of another origin to read it. No header that is missing in the CDN's
+//!   cache key may change an answer.
 
 use std::convert::Infallible;
 use std::sync::{Arc, RwLock};
@@ -32,13 +33,14 @@ use crate::loopback::{ListenError, Server};
 /// The hosts of the sites that have objects.
 pub(super) type Hosts = Arc<RwLock<Vec<String>>>;
 
-/// Returns the address at which a browser on this machine reaches a site, without a slash at its end. `port` is the sites' own.
+/// Returns the address at which a browser on this machine reaches a site, without a slash at its end. `port` is that of the
+/// sites.
 #[must_use]
 pub fn local_address(site: &str, port: u16) -> String {
     format!("http://{}:{port}", local_name(site))
 }
 
-/// Returns a site's name under [`LOCAL`]. A host's last label is never a number, so a label that is one can only be a port.
+/// Returns a site's name under [`LOCAL`]. A host's last label is never a number, so a numeric last label can only be a port.
 fn local_name(site: &str) -> String {
     format!("{}{LOCAL}", site.replace(':', "."))
 }
@@ -81,7 +83,7 @@ pub(super) fn serve_sites(
     Server::start("the sites", options.port, service)
 }
 
-/// Returns the site that a request with this Host is for. If the Host is this machine's, that is the only site there is.
+/// Returns the site of a request with this Host. If the Host is this machine's, it is the only site, if there is only one.
 fn site_of<'a>(host: &'a str, sites: &'a [String]) -> &'a str {
     if sites.iter().any(|site| site == host) {
         return host;
@@ -102,7 +104,7 @@ fn asks_for_list<B>(request: &Request<B>, host: &str, sites: &[String]) -> bool 
         && !sites.iter().any(|site| site == host)
 }
 
-/// Returns the page that lists the sites, with links that a browser on this machine can follow.
+/// Returns the page that lists the sites, with links that work in a browser on this machine.
 fn list(host: &str, sites: &[String]) -> String {
     let port = host_and_port(host).1.and_then(|port| port.parse().ok());
     let mut rows = String::new();

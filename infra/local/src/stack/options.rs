@@ -14,48 +14,48 @@ use sweep::Endpoint;
 use crate::event_source::Faults;
 use crate::invocation::Observer;
 
-/// How a stack is started.
+/// Options for starting a stack.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The sites' port; 0 for any.
+    /// The sites' port. 0 for any free port.
     pub port: u16,
-    /// DynamoDB's port; 0 for any.
+    /// DynamoDB's port. 0 for any free port.
     pub dynamodb_port: u16,
-    /// S3's port; 0 for any.
+    /// S3's port. 0 for any free port.
     pub s3_port: u16,
-    /// Where state is kept; without it in a temporary folder.
+    /// The folder for state. `None` for a temporary folder.
     pub data: Option<PathBuf>,
     /// The functions' clock.
     pub clock: Clock,
     /// The deployment's sites.
     pub known: KnownSites,
-    /// What the event sources do wrong.
+    /// The faults of the event sources.
     pub faults: Faults,
-    /// Whether `sweep` runs by itself: not where a test calls it and nothing may be done beside it.
+    /// Whether `sweep` runs by itself. A test that calls it may want nothing else to run.
     pub sweeps: bool,
     /// The number of stream shards that each table's stream is read as.
     pub stream_shards: usize,
-    /// Batches of a stream shard under way at the same time.
+    /// The number of concurrent batches of a stream shard.
     pub parallel: usize,
-    /// Times a batch is tried again before it is given up; without it, until it succeeds.
+    /// The number of retries before a batch is given up. `None` means until it succeeds.
     pub retries: Option<u32>,
-    /// How much an index may hold.
+    /// The limits of an index.
     pub index_limits: IndexLimits,
-    /// Sees every request of the functions but `http`, and may fail it.
+    /// Sees every request of the functions except `http`, and may fail it.
     pub interceptor: Option<SharedInterceptor>,
-    /// Sees what the functions do.
+    /// Observes the functions.
     pub observer: Option<Arc<dyn Observer>>,
-    /// The endpoint to notify search engines at. Without it they are not notified.
+    /// The endpoint for notifying search engines. `None` if they are not notified.
     pub indexnow: Option<Endpoint>,
-    /// A table of the user's own whose items are content too. It is created if it does not exist.
+    /// A user's table whose items are content too. It is created if it does not exist.
     pub source: Option<SourceTable>,
-    /// What the functions count.
+    /// The functions' metrics.
     pub metrics: Metrics,
 }
 
 impl Default for Options {
-    /// Returns options with any ports, no state, the system's clock, any site and no faults. They name no observer, no search engine and no
-    /// table but Waymark's own.
+    /// Returns options with any ports, no state, the system's clock, any site and no faults. They have no observer, no search
+    /// engine and no user's table.
     fn default() -> Self {
         let (clock, known, faults) = (Clock::system(), KnownSites::Any, Faults::default());
         Self {

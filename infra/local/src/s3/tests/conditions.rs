@@ -50,8 +50,8 @@ async fn a_put_happens_only_if_its_precondition_holds() {
     s3.stop().await;
 }
 
-/// Lets twenty writers put at once, each with a body of its own (equal bodies have equal ETags). Returns the bodies and ETags of those that
-/// were not refused.
+/// Lets twenty writers put concurrently, each with a different body (equal bodies have equal ETags). Returns the bodies and ETags
+/// of those that were not refused.
 async fn race(
     client: &Client,
     key: &str,

@@ -1,4 +1,4 @@
-//! The protocol as the SDK sees it: a real client over HTTP.
+//! Tests the protocol with a real client over HTTP.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -328,7 +328,7 @@ async fn what_was_answered_is_there_after_a_restart() {
         .await
         .expect("got");
     s3.stop().await;
-    // A write that a crash cut off.
+    // A write that a crash interrupted.
     std::fs::write(data.path().join(FOLDER).join(BUCKET).join("00.tmp"), "{").expect("written");
 
     let s3 = S3::start(0, Some(data.path())).expect("it starts again");
@@ -420,7 +420,7 @@ async fn a_presigned_address_works_and_what_is_not_supported_says_so() {
     s3.stop().await;
 }
 
-/// Sends a GET without any client's help, and returns its status and body.
+/// Sends a GET without a client library, and returns its status and body.
 async fn raw(s3: &S3, target: &str) -> (u16, String) {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let address = s3.endpoint.strip_prefix("http://").expect("HTTP");
