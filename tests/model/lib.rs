@@ -1,12 +1,12 @@
-//! The protocols of Waymark, kept tiny and explored state by state.
+//! Small models of Waymark's protocols, explored state by state.
 //!
-//! - Each model has the steps of the code between which another run may act, and no others: what is one request to
-//!   DynamoDB or S3 is one action. Any run may crash at any of them, and its event come back; any event may be delivered
-//!   again while a run that has it goes on, and such a run may end anywhere.
-//! - Where the code has a random token, a model knows whether it still stands: tokens are compared and never read.
-//! - Every condition is a switch. With all of them on, no state violates a property; with one of them off, some state
-//!   does: the condition is needed, and the property can fail.
-//! - `cargo test -p waymark-model -- --nocapture` prints the states explored, and the shortest counter-example for each
+//! - Each model has the steps of the code between which another run may act, and no others: one request to DynamoDB or S3 is one
+//!   action. Any run may crash at any step, and its event is delivered again. Any event may be delivered again while its run
+//!   continues, and such a run may end anywhere.
+//! - Instead of a random token, a model stores whether the token is still valid, because tokens are only compared.
+//! - Every condition is a switch. With all of them on, no state violates a property. With one of them off, some state does. So
+//!   the condition is needed, and the property can fail.
+//! - `cargo test -p waymark-model -- --nocapture` prints the number of explored states, and the shortest counter-example for each
 //!   switch.
 
 #![cfg(test)]
@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-/// Explores every state that can be reached: no property is violated.
+/// Explores every reachable state, and checks that none violates a property.
 fn holds<M>(name: &str, model: M)
 where
     M: Model + Send + Sync + 'static,
@@ -44,7 +44,7 @@ where
     checker.assert_properties();
 }
 
-/// Explores states until one violates `property`, and shows how it was reached.
+/// Explores states until one violates `property`, and prints the path to it.
 fn refutes<M>(name: &str, model: M, property: &'static str)
 where
     M: Model + Send + Sync + 'static,
@@ -72,12 +72,12 @@ where
     println!("    {last:?}");
 }
 
-/// What a run does beside its own next step.
+/// A fault of a run, besides its own next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// It ends here; its event is delivered again.
+    /// It ends here, and its event is delivered again.
     Crash,
-    /// Its event is delivered again while it goes on: from now on nobody waits for it.
+    /// Its event is delivered again while it continues. From now on nothing waits for it.
     Redeliver,
     /// It ends here, after its event was delivered again.
     Vanish,

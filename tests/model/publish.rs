@@ -1,8 +1,8 @@
-//! Publishing: object, rows, stamps, PUT, summary, index, with rows that go on changing.
+//! Publishing: object, rows, stamps, PUT, summary, index, while rows keep changing.
 //!
-//! As in `engine::regenerate::shard`, `engine::regenerate::site_files` and `engine::rows::entry`. An object's ETag is its bytes,
-//! and so two objects are the same if all that is in them is: stamps, epoch and document. A query is not a snapshot: each of
-//! a segment's rows, and each of an index's summaries, is read by itself.
+//! As in `engine::regenerate::shard`, `engine::regenerate::site_files` and `engine::rows::entry`. An object's ETag depends on its
+//! bytes, so two objects are the same if their contents are: stamps, epoch and document. A query is not a snapshot: each of a
+//! segment's rows, and each of an index's summaries, is read separately.
 
 mod steps;
 mod tests;
@@ -11,39 +11,39 @@ use stateright::{Model, Property};
 
 use crate::Fault;
 
-/// The most rows of a configuration, and the most shards; a segment of a shard is 0 or 1.
+/// The most rows of a configuration, and the most shards. A segment's number in a shard is 0 or 1.
 const ROWS: usize = 3;
 const SHARDS: usize = 2;
 const SEGMENTS: usize = 2;
-/// Runs at the same time.
+/// Concurrent runs.
 const RUNS: usize = 3;
 
-/// What the code promises itself, each for being switched off.
+/// The conditions of the code, each of which can be switched off.
 #[derive(Clone, Copy, Debug)]
 struct Conditions {
-    /// A shard is put under `If-Match` or `If-None-Match: *`.
+    /// Whether a shard is put under `If-Match` or `If-None-Match: *`.
     if_match: bool,
-    /// Rows are read after the object.
+    /// Whether rows are read after the object.
     object_first: bool,
-    /// After a lost PUT, rows are read again.
+    /// Whether rows are read again after a lost PUT.
     rows_read_again: bool,
-    /// A PUT is skipped for equal stamps, not for equal documents.
+    /// Whether a PUT is skipped for equal stamps, and not for equal documents.
     stamps: bool,
-    /// A removed entry's row stays, with its version.
+    /// Whether a removed entry's row stays, with its version.
     stubs: bool,
-    /// The summary is written also if nothing was put.
+    /// Whether the summary is written even if nothing was put.
     summary_always: bool,
-    /// The summary is conditional on a lower generation.
+    /// Whether the summary is conditional on a lower generation.
     summary_rises: bool,
-    /// The summary is written after the object.
+    /// Whether the summary is written after the object.
     object_before_summary: bool,
-    /// The index has a stamp, and is not compared as a document.
+    /// Whether the index has a stamp, and is not compared as a document.
     index_stamp: bool,
-    /// The index is put under a condition.
+    /// Whether the index is put under a condition.
     index_if_match: bool,
-    /// The summaries are read after the index.
+    /// Whether the summaries are read after the index.
     index_first: bool,
-    /// An object of another epoch is built whole.
+    /// Whether an object of another epoch is built whole.
     epoch_checked: bool,
 }
 
@@ -72,13 +72,13 @@ struct Publish {
     faults: u8,
     /// How often the sitemap table is dropped and built again.
     drops: u8,
-    /// Runs may go on when their table has been dropped.
+    /// Whether runs may continue after their table was dropped.
     outlive: bool,
-    /// What an entry may be beside being absent.
+    /// The number of texts that an entry may have, besides being absent.
     texts: u8,
 }
 
-/// An entry's text, 0 if there is none.
+/// An entry's text. 0 if there is none.
 type Text = u8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -102,7 +102,7 @@ struct Summary {
     newest: Text,
 }
 
-/// The index: for each shard that it lists the lastmod.
+/// The index: the lastmod of each listed shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Index {
     epoch: u8,
@@ -124,24 +124,24 @@ enum Step {
     /// Read the site's row.
     Site,
     Get,
-    /// Read this row, or this shard's summary, or the next one that matters.
+    /// Read this row or this shard's summary, or the next relevant one.
     Read(usize),
     Put,
     Summarise,
 }
 
-/// A run of a function, with what it has read.
+/// A run of a function, with the values that it has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Run {
     cause: Cause,
     step: Step,
-    /// Its event was delivered again.
+    /// Whether its event was delivered again.
     zombie: bool,
     epoch: u8,
     object: Option<Object>,
     rows: [Option<Row>; ROWS],
     built: Option<Object>,
-    /// The object was put, or needs no PUT.
+    /// Whether the object was put, or needs no PUT.
     settled: bool,
     index: Option<Index>,
     summaries: [Option<Summary>; SHARDS],
@@ -157,7 +157,7 @@ struct State {
     objects: [Option<Object>; SHARDS],
     summaries: [Option<Summary>; SHARDS],
     index: Option<Index>,
-    /// Events of segments.
+    /// The events of segments.
     touched: [[bool; SEGMENTS]; SHARDS],
     /// The event of a summary, or of the site's row.
     summarised: bool,
@@ -266,7 +266,7 @@ impl Model for Publish {
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
         let mut state = *last;
-        // The first place is empty if any is: runs are sorted.
+        // Runs are sorted, so the first place is empty if any is.
         match action {
             Action::Write(row, text) => {
                 state.writes -= 1;
@@ -283,13 +283,13 @@ impl Model for Publish {
                 state.drops -= 1;
                 state.epoch += 1;
                 state.summaries = [None; SHARDS];
-                // The pass that builds the table again publishes every shard that has an object, and the index.
+                // The pass that rebuilds the table publishes every shard that has an object, and the index.
                 state.summarised = true;
                 for (row, (shard, segment)) in state.rows.iter_mut().zip(self.rows) {
                     row.version = u8::from(row.text > 0);
                     state.touched[*shard][*segment] = true;
                 }
-                // The old stream has gone with the table.
+                // The old stream was deleted together with the table.
                 for run in &mut state.runs {
                     *run = run.filter(|_| self.outlive).map(|run| Run {
                         zombie: true,

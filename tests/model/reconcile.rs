@@ -1,8 +1,8 @@
 //! Reconcile: fence, read, plan, commit, for records that want one address.
 //!
-//! As in `engine::reconcile` and `sitemap::plan`. A record is gone, or is at the address that all want, with one
-//! text or another, or at one of its own. A slot from the series' counter is one that nobody has used: which one makes no
-//! difference, so the lowest stands for all.
+//! As in `engine::reconcile` and `sitemap::plan`. A record does not exist, or is at the address that all want, with one text or
+//! another, or at one of its own. A slot from the series' counter was never used. It does not matter which one it is, so the
+//! lowest represents all.
 
 mod steps;
 mod tests;
@@ -13,33 +13,33 @@ use crate::Fault;
 
 /// The most records of a configuration.
 const RECORDS: usize = 3;
-/// Runs at the same time.
+/// Concurrent runs.
 const RUNS: usize = 3;
-/// Slots: each record's own, and one more for each run that holds an offer.
+/// Slots: each record's own, and one for each run with an offer.
 const SLOTS: usize = 5;
 
-/// What the code promises itself, each for being switched off.
+/// The conditions of the code, each of which can be switched off.
 #[derive(Clone, Copy, Debug)]
 struct Conditions {
-    /// The fence precedes the read of the record.
+    /// Whether the fence precedes the read of the record.
     fence_first: bool,
-    /// The fence writes its token, also if the run will find nothing to do.
+    /// Whether the fence writes its token, even if the run will find nothing to do.
     fence_writes: bool,
-    /// The commit is conditional on the token.
+    /// Whether the commit is conditional on the token.
     token_checked: bool,
-    /// Tokens are random, not counters of the ledger's own.
+    /// Whether tokens are random, and not counters in the ledger.
     token_random: bool,
-    /// A claim is conditional on being nobody's or one's own.
+    /// Whether a claim is conditional on being free or one's own.
     claim_checked: bool,
-    /// A waiter is registered on condition that the claim is still the other's.
+    /// Whether a waiter is registered on condition that the claim still has its other owner.
     waiter_checked: bool,
-    /// A claim's removal calls the waiters.
+    /// Whether the removal of a claim calls the waiters.
     waiters_called: bool,
-    /// A new entry is conditional on an empty slot.
+    /// Whether a new entry is conditional on an empty slot.
     entry_checked: bool,
-    /// A slot that was given back is taken on condition that it is still listed as free.
+    /// Whether taking a slot that was given back is conditional on its being still listed as free.
     free_checked: bool,
-    /// The entry, the ledger and the claim are written in one transaction, not the entry first.
+    /// Whether the entry, the ledger and the claim are written in one transaction, and not the entry first.
     transaction: bool,
 }
 
@@ -63,20 +63,20 @@ struct Reconcile {
     runs: usize,
     edits: u8,
     faults: u8,
-    /// Contents that a record may get.
+    /// The contents that a record may get.
     contents: &'static [Content],
 }
 
 /// The number of a record.
 type Record = u8;
-/// What a record says.
+/// The content of a record.
 type Content = u8;
 const GONE: Content = 0;
 const COMMON: Content = 1;
 const COMMON_CHANGED: Content = 2;
 const OWN: Content = 3;
 
-/// An address: the common one, then each record's own.
+/// An address: 0 is the common one, then each record's own.
 type Address = u8;
 const COMMON_ADDRESS: Address = 0;
 const ADDRESSES: usize = 1 + RECORDS;
@@ -93,9 +93,9 @@ fn address(record: Record, content: Content) -> Option<Address> {
 struct Ledger {
     placed: Option<(u8, Content)>,
     claims: Option<Address>,
-    /// The owner that it was refused for, at the common address.
+    /// The owner of the common address, because of whom it was refused.
     waits: Option<Record>,
-    /// The token, if tokens are counted.
+    /// The token, if tokens are counters.
     count: u8,
 }
 
@@ -109,31 +109,31 @@ impl Ledger {
 enum Step {
     #[default]
     Idle,
-    /// Read who waits for the address.
+    /// Read the waiters for the address.
     Waiters,
     Fence(Option<Content>),
     Content,
     Claim,
     Offer,
-    /// The rest of a commit whose entry was written by itself.
+    /// Write the rest of a commit whose entry was written separately.
     Rest,
     Commit,
-    /// Forget that the offered slot is free.
+    /// Remove the offered slot from the free ones.
     Forget,
 }
 
-/// A run of a function, with what it has read.
+/// A run of a function, with the values that it has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Run {
     step: Step,
-    /// Its event was delivered again.
+    /// Whether its event was delivered again.
     zombie: bool,
-    /// Called by the claim's removal, not by a record's change.
+    /// Whether the removal of the claim called it, and not a record's change.
     by_claim: bool,
-    /// The record it is at, and those that come after it.
+    /// The current record, and the following ones.
     record: Record,
     others: [bool; RECORDS],
-    /// Its token still stands in the ledger.
+    /// Whether its token is still in the ledger.
     token: bool,
     count: u8,
     ledger: Ledger,
@@ -150,11 +150,11 @@ struct State {
     faults: u8,
     ledgers: [Option<Ledger>; RECORDS],
     claims: [Option<Record>; ADDRESSES],
-    /// Who waits for the common address.
+    /// The waiters for the common address.
     waiters: [bool; RECORDS],
     slots: [Option<(Record, Content)>; SLOTS],
     free: [bool; SLOTS],
-    /// Events of records.
+    /// The events of records.
     changed: [bool; RECORDS],
     /// The event of the claim's removal.
     released: bool,
@@ -167,12 +167,12 @@ enum Action {
     Deliver(Record),
     DeliverRelease,
     Next(usize),
-    /// The run's next step is an offer of this slot, which was given back.
+    /// The run's next step is to offer this slot, which was given back.
     Offer(usize, u8),
     Fails(usize, Fault),
 }
 
-/// What a plan asks for.
+/// The changes that a plan requires.
 struct Plan {
     ledger: Option<Ledger>,
     changes: bool,
@@ -185,24 +185,24 @@ impl State {
             && self.changed.iter().all(|changed| !changed)
     }
 
-    /// The entries of an address.
+    /// Returns the entries of an address.
     fn listed(&self, at: usize) -> impl Iterator<Item = (Record, Content)> {
         let entries = self.slots.iter().flatten().copied();
         entries.filter(move |(owner, content)| address(*owner, *content) == Some(at as Address))
     }
 
-    /// The address of a record.
+    /// Returns the address of a record.
     fn wants(&self, record: usize) -> Option<usize> {
         address(record as Record, self.contents[record]).map(usize::from)
     }
 
-    /// Runs are alike: their order makes no difference.
+    /// Returns the state in a normal form. The order of runs does not matter.
     fn normal(mut self) -> Option<Self> {
         self.runs.sort_unstable();
         Some(self)
     }
 
-    /// From now on, of the runs at this record only `run` may commit.
+    /// Invalidates the tokens of all runs for this record except that of `run`.
     fn take_token(&mut self, record: Record, run: Option<usize>) {
         for (at, other) in self.runs.iter_mut().enumerate() {
             if other.record == record && Some(at) != run {
@@ -274,7 +274,7 @@ impl Model for Reconcile {
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
         let mut state = *last;
-        // The first run is idle if any is: they are sorted.
+        // Runs are sorted, so the first one is idle if any is.
         match action {
             Action::Edit(record, content) => {
                 state.edits -= 1;
@@ -343,7 +343,7 @@ impl Model for Reconcile {
                             state.slots[usize::from(slot)] == Some((number, content))
                         };
                         let eligible = wants.is_some();
-                        // What a dead run's fence has written for a record that is gone is empty, and does no harm.
+                        // The ledger that a dead run's fence has written for a missing record is empty and harmless.
                         let ledger = state.ledgers[record].filter(Ledger::holds_anything);
                         ledger.is_some() == eligible
                             && claims.count() == usize::from(owns)

@@ -1,10 +1,10 @@
 //! The scans and the hold: a filled table's first load, new settings, and a site that becomes known, while records change.
 //!
 //! As in `engine::regenerate::{content_scan, site_scan}`, `engine::rows::site`, and the parts of `engine::ingest`,
-//! `engine::reconcile` and `engine::regenerate` that ask for the site's row. There is one site; the events of one of its records
-//! are long gone. A run's first request and its event's delivery are one action: before, the run knows nothing. That a
-//! publisher leaves no older state behind is for the model of publishing: here a shard and an index are one step each. What
-//! is listed has one slot and stays there.
+//! `engine::reconcile` and `engine::regenerate` that ask for the site's row. There is one site, and the events of one of its
+//! records are long gone. A run's first request and its event's delivery are one action, because before it the run has no state.
+//! The model of publishing covers that a publisher never restores an older state, so a shard and an index are one step each here.
+//! A listed record has one slot and stays there.
 
 mod steps;
 mod tests;
@@ -14,43 +14,44 @@ use stateright::{Model, Property};
 use crate::Fault;
 
 const RECORDS: usize = 2;
-/// Runs at the same time.
+/// Concurrent runs.
 const RUNS: usize = 3;
 
-/// What the code promises itself, each for being switched off.
+/// The conditions of the code, each of which can be switched off.
 #[derive(Clone, Copy, Debug)]
 struct Conditions {
-    /// The hold is moved on before shards are published, so that segments' events publish from then on.
+    /// Whether the hold moves on before shards are published, so that segments' events publish from then on.
     second_step: bool,
-    /// `ingest` leaves a record to the scan of content only while its pass has not begun.
+    /// Whether `ingest` leaves a record to the scan of content only while its pass has not begun.
     left_while_waiting: bool,
-    /// It leaves only records that there are: the scan sees no others.
+    /// Whether it leaves only existing records to the scan, which sees no others.
     left_if_there: bool,
-    /// Who has placed a record where it was not reads the site's row once more: a scan may have looked before.
+    /// Whether a run that has placed a record in a new place reads the site's row once more. A scan may have passed that place
+    /// before.
     looks_again: bool,
-    /// A site's row and its scan are written in one transaction.
+    /// Whether a site's row and its scan are written in one transaction.
     created_with_scan: bool,
-    /// A site's scan reads what is left out.
+    /// Whether a site's scan reads the excluded records.
     left_out_listed: bool,
-    /// It does so once more after the entries: a record may have moved between both reads.
+    /// Whether it reads them once more after the entries. A record may have moved between both reads.
     left_out_again: bool,
-    /// It does so from its beginning if there are entries, even if the site's row is a new one.
+    /// Whether it starts from its beginning if there are entries, even if the site's row is new.
     entries_first: bool,
-    /// That of a site on hold does nothing before all content was scanned.
+    /// Whether the scan of a site on hold does nothing before all content was scanned.
     content_first: bool,
-    /// It asks for that if nobody has.
+    /// Whether it requests that scan if there was no request.
     content_wanted: bool,
-    /// The scan of content wakes the sites' scans at its end.
+    /// Whether the scan of content wakes the sites' scans at its end.
     sites_woken: bool,
-    /// The progress of a site's scan is conditional on its token.
+    /// Whether the progress of a site's scan is conditional on its token.
     progress_checked: bool,
-    /// That token is random, not a counter of the row's own.
+    /// Whether that token is random, and not a counter in the row.
     token_random: bool,
-    /// The progress of the content's scan is conditional on its token.
+    /// Whether the progress of the content's scan is conditional on its token.
     pass_checked: bool,
-    /// And on nobody's having asked for another.
+    /// Whether it is also conditional on the absence of a new request.
     wanted_checked: bool,
-    /// Shards are published before the site is released.
+    /// Whether shards are published before the site is released.
     shards_first: bool,
 }
 
@@ -73,16 +74,16 @@ const ALL: Conditions = Conditions {
     shards_first: true,
 };
 
-/// What there is before.
+/// The initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
-    /// A table that nobody has read.
+    /// A table that was never read.
     Empty,
-    /// A site that is published.
+    /// A published site.
     Released,
-    /// A site that nobody knows, whose content was scanned for others or was not.
+    /// An unknown site, whose content may have been scanned for others.
     Unknown,
-    /// One whose content is to be scanned for others.
+    /// A site whose content is to be scanned for others.
     Waiting,
     /// The row of the site is lost, or that of the scan of content during a first load.
     Lost,
@@ -95,13 +96,13 @@ struct Scan {
     contents: [Content; RECORDS],
     runs: usize,
     edits: u8,
-    /// Changes that time alone makes.
+    /// Changes that come only from the passing of time.
     timers: u8,
     settings: u8,
-    /// Changes of the mapping. They make no event; all content is scanned again.
+    /// Changes of the mapping. They make no event, but all content is scanned again.
     mappings: u8,
     faults: u8,
-    /// A slice of the site's scan may do more than one part. Nobody looks at its token in between.
+    /// Whether a slice of the site's scan may do more than one part. Its token is not checked in between.
     long_slices: bool,
 }
 
@@ -118,7 +119,7 @@ struct Site {
     settings: u8,
 }
 
-/// The scan of all content. Its row stays when it is done.
+/// The scan of all content. Its row stays at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Job {
     wanted: bool,
@@ -131,11 +132,11 @@ enum Pass {
     Sites,
 }
 
-/// The site's own scan. Its row goes when it is done.
+/// The site's own scan. Its row is deleted at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct SiteScan {
     part: Part,
-    /// The token, if tokens are counted.
+    /// The token, if tokens are counters.
     count: u8,
 }
 
@@ -147,22 +148,23 @@ enum Part {
     Publish,
 }
 
-/// What a record says, 0 if it is gone.
+/// The content of a record. 0 if the record does not exist.
 type Content = u8;
 const CONTENTS: Content = 2;
-/// An entry: the record's content, in the form that the settings ask for.
+/// An entry: the record's content in the form that the settings require.
 type Entry = (Content, u8);
 
-/// Where a record is placed.
+/// The place of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Row {
-    /// Under these settings; nothing if its site is not known.
+    /// Excluded under these settings. `None` if its site is not known.
     LeftOut(Option<u8>),
     Entry(Entry),
 }
 
 impl Row {
-    /// What a record's row should be. Each change of the settings lists what was left out, and leaves out what was listed.
+    /// Returns the row that a record should have. Each change of the settings lists the excluded records, and excludes the listed
+    /// ones.
     fn of(content: Content, settings: Option<u8>) -> Option<Self> {
         match settings {
             _ if content == 0 => None,
@@ -189,9 +191,9 @@ fn entries(rows: [Option<Row>; RECORDS]) -> [Option<Entry>; RECORDS] {
 enum Cause {
     Record,
     Timer,
-    /// It was a timer, which is gone since the commit: nobody comes again.
+    /// A timer that the commit has removed. There is no further event for it.
     Nobody,
-    /// The settings of a site that was not known.
+    /// The settings of an unknown site.
     Settings,
     Segment,
     Index,
@@ -201,7 +203,7 @@ enum Cause {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
-    /// `ingest`: is a pass over the content to begin, is the record there, and is its site on hold?
+    /// `ingest` checks whether a pass over the content will begin, the record exists, and its site is on hold.
     Waiting,
     There,
     Held,
@@ -213,7 +215,7 @@ enum Step {
     Enqueue,
     Commit,
     Look,
-    /// `regenerate`: the site's row, then the shard.
+    /// `regenerate` reads the site's row, and then publishes the shard.
     Hold,
     Publish,
     Index,
@@ -234,26 +236,26 @@ enum Step {
     Progress,
 }
 
-/// A run of a function, with what it has read.
+/// A run of a function, with the values that it has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Run {
     cause: Cause,
     step: Step,
-    /// Its event was delivered again.
+    /// Whether its event was delivered again.
     zombie: bool,
     record: usize,
-    /// Its token still stands in the record's ledger.
+    /// Whether its token is still in the record's ledger.
     token: bool,
     before: Option<Row>,
     content: Content,
     settings: Option<u8>,
     job: Job,
-    /// The pass is as it was read.
+    /// Whether the pass is unchanged since it was read.
     job_token: bool,
     scan: Option<SiteScan>,
-    /// What it has left to do.
+    /// The rest of its work.
     part: Option<Part>,
-    /// The site's scan is as it was read.
+    /// Whether the site's scan is unchanged since it was read.
     scan_token: bool,
     /// Records that are still to be reconciled.
     listed: [bool; RECORDS],
@@ -262,7 +264,7 @@ struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct State {
     contents: [Content; RECORDS],
-    /// The first record has changed.
+    /// Whether the first record has changed.
     edited: bool,
     edits: u8,
     timers: u8,
@@ -275,9 +277,9 @@ struct State {
     scan: Option<SiteScan>,
     rows: [Option<Row>; RECORDS],
     shard: Option<[Option<Entry>; RECORDS]>,
-    /// Whether the index lists the shard.
+    /// Whether the index lists the shard. `None` if there is no index.
     index: Option<bool>,
-    /// Events.
+    /// Pending events.
     changed: [bool; RECORDS],
     due: [bool; RECORDS],
     announced: bool,
@@ -296,7 +298,7 @@ enum Action {
     ChangeMapping,
     Deliver(Cause, usize),
     Next(usize),
-    /// A slice of the site's scan has time left.
+    /// A slice of the site's scan has time left, and continues.
     GoesOn(usize),
     Fails(usize, Fault),
 }
@@ -322,7 +324,7 @@ impl State {
         self.site.is_some_and(|site| site.hold == Hold::Released)
     }
 
-    /// The event of a run. What a timer has done, nobody does again.
+    /// Returns the pending event of a run. A timer's event never comes again.
     fn event(&mut self, cause: Cause, record: usize) -> Option<&mut bool> {
         match cause {
             Cause::Record => Some(&mut self.changed[record]),
@@ -336,7 +338,7 @@ impl State {
         }
     }
 
-    /// Writes the site's scan anew. Without entries there is nothing that could go from one read to the other.
+    /// Starts the site's scan anew. Without entries no record can move between both reads.
     fn scan_anew(&mut self, entries: bool, conditions: &Conditions) {
         let part = match (entries, conditions.left_out_listed) {
             (true, true) => Part::LeftOut,
@@ -356,7 +358,7 @@ impl State {
         }
     }
 
-    /// Asks for a scan of the content if there is no row of it.
+    /// Requests a scan of the content if it has no row.
     fn want_job(&mut self) {
         if self.job.is_none() {
             self.write_job(Job {
@@ -368,7 +370,7 @@ impl State {
 
     fn write_job(&mut self, job: Job) {
         self.job = Some(job);
-        // The event of a scan that is done finds nothing to do.
+        // The event of a finished scan finds nothing to do.
         self.progressed |= job != Job::default();
         for run in self.runs.iter_mut().flatten() {
             run.job_token = false;
@@ -471,7 +473,7 @@ impl Model for Scan {
             if state.edits > 0 {
                 actions.extend(others.clone().map(|to| Action::Edit(record, to)));
             }
-            // A timer is set by who places the record.
+            // A timer is set by the run that places the record.
             if state.timers > 0 && state.rows[record].is_some() && *content > 0 {
                 let others = others.filter(|other| *other > 0);
                 actions.extend(others.map(|to| Action::Ring(record, to)));
@@ -516,7 +518,7 @@ impl Model for Scan {
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
         let mut state = *last;
-        // The first place is empty if any is: runs are sorted.
+        // Runs are sorted, so the first place is empty if any is.
         match action {
             Action::Edit(record, content) => {
                 state.edits -= 1;
@@ -530,7 +532,7 @@ impl Model for Scan {
                 state.edited |= record == 0;
                 state.due[record] = true;
             }
-            // In one step: how the site's row follows is for the model of settings.
+            // In one step, because the model of settings covers how the site's row follows.
             Action::ChangeSettings => {
                 state.settings += 1;
                 state.announced |= state.site.is_none();
@@ -545,14 +547,14 @@ impl Model for Scan {
                 state.mappings -= 1;
                 state.contents[0] = CONTENTS + 1 - state.contents[0];
                 state.edited = true;
-                // The token stays: this may be sent twice.
+                // The token stays, because this may be sent twice.
                 state.job.as_mut()?.wanted = true;
                 state.progressed = true;
             }
             Action::Deliver(cause, record) => {
                 *state.event(cause, record)? = false;
                 let step = match cause {
-                    // A released site stays so: nothing of it is left to the scan, whatever `ingest` reads.
+                    // A released site stays released. None of its records is left to the scan, whatever `ingest` reads.
                     Cause::Record if !state.is_released() => Step::Waiting,
                     Cause::Record | Cause::Timer | Cause::Nobody => Step::Fence,
                     Cause::Settings => Step::Create,
@@ -621,7 +623,7 @@ impl Model for Scan {
             Property::always(LISTED, |_, state: &State| {
                 let settings = state.known.then_some(state.settings);
                 let mut wanted = state.contents.map(|content| Row::of(content, settings));
-                // Without a site, nobody has looked at a record whose event is long gone.
+                // Without a site, no run has read a record whose event is long gone.
                 if state.site.is_none() && state.rows[0].is_none() && !state.edited {
                     wanted[0] = None;
                 }

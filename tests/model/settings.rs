@@ -1,31 +1,31 @@
-//! A site's row and the texts that follow from it: settings change while the first page makes the site.
+//! A site's row and the texts that are made from it: settings change while the first page creates the site.
 //!
 //! As in `engine::reconcile` (`ensure_site`, `reconcile_site`), `engine::rows::site` and `engine::regenerate::site_files`
-//! (`publish_text`). S3's ETag is the bytes alone: metadata, where the stamp of a text is, do not count.
+//! (`publish_text`). S3's ETag depends only on the bytes, not on the metadata, which contain the stamp of a text.
 
 use stateright::{Model, Property};
 
 use crate::{Fault, holds, refutes};
 
-/// Runs at the same time.
+/// Concurrent runs.
 const RUNS: usize = 2;
 
-/// What has to be so, each for being switched off.
+/// The conditions of the code, each of which can be switched off.
 #[derive(Clone, Copy, Debug)]
 struct Conditions {
-    /// Who makes a row compares it with the record once more, under a fence.
+    /// Whether a run that creates a row compares it with the record once more, under a fence.
     made_twice: bool,
-    /// So does who finds a row that nobody has compared yet.
+    /// Whether a run that finds a row that was never compared does so, too.
     confirmed: bool,
-    /// `sweep` compares the row with the record some time after each change of the row.
+    /// Whether `sweep` compares the row with the record some time after each change of the row.
     swept: bool,
-    /// The fence precedes the read of the settings.
+    /// Whether the fence precedes the read of the settings.
     fence_first: bool,
-    /// A change is conditional on the fence's token.
+    /// Whether a change is conditional on the fence's token.
     token_checked: bool,
-    /// After a PUT the row is read again.
+    /// Whether the row is read again after a PUT.
     looks_again: bool,
-    /// The bytes differ if the stamps do.
+    /// Whether the bytes differ if the stamps do.
     stamped_bytes: bool,
 }
 
@@ -39,7 +39,7 @@ const ALL: Conditions = Conditions {
     stamped_bytes: true,
 };
 
-/// The settings of a site that has no record of them.
+/// The settings of a site without a settings record.
 const DEFAULT: u8 = 0;
 
 #[derive(Clone, Copy, Debug)]
@@ -74,10 +74,10 @@ enum Cause {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
-    /// The clock's run: the row, then the settings.
+    /// The clock's run: it reads the row, then the settings.
     Look,
     Compare,
-    /// A page's run: the row, then the settings to make one of.
+    /// A page's run: it reads the row, then the settings for a new one.
     Row,
     ReadNew,
     Create,
@@ -91,14 +91,14 @@ enum Step {
     Put,
 }
 
-/// A run of a function, with what it has read.
+/// A run of a function, with the values that it has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Run {
     cause: Cause,
     step: Step,
-    /// Its event was delivered again.
+    /// Whether its event was delivered again.
     zombie: bool,
-    /// Its token still stands in the row.
+    /// Whether its token is still in the row.
     token: bool,
     row: Option<Row>,
     settings: u8,
@@ -112,7 +112,7 @@ struct State {
     faults: u8,
     row: Option<Row>,
     text: Option<Text>,
-    /// Events.
+    /// Pending events.
     page: bool,
     changed: bool,
     site: bool,
@@ -140,7 +140,7 @@ impl Settings {
         text.map(|text| (stamp(text), text.settings))
     }
 
-    /// Does the next step of a run; returns what is left of the run.
+    /// Executes the next step of a run. Returns the rest of the run.
     fn step(&self, state: &mut State, mut run: Run) -> Option<Run> {
         let conditions = &self.conditions;
         let begins = if conditions.fence_first {
@@ -184,7 +184,7 @@ impl Settings {
                 begins
             }
             Step::Fence => match state.row {
-                // Without a record, the first page makes the site.
+                // Without a record, the first page creates the site.
                 None if state.settings == DEFAULT => return None,
                 None => Step::Row,
                 Some(_) => {
@@ -302,7 +302,7 @@ impl Model for Settings {
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
         let mut state = *last;
-        // The first place is empty if any is: runs are sorted.
+        // Runs are sorted, so the first place is empty if any is.
         match action {
             Action::Edit => {
                 state.edits -= 1;
@@ -392,7 +392,7 @@ const TEXTS: Settings = Settings {
     texts: true,
     ..SMALL
 };
-/// What would do without the sweep's help.
+/// A configuration that would be correct without the sweep.
 const CONFIRMED: Settings = Settings {
     conditions: Conditions {
         confirmed: true,

@@ -3,14 +3,14 @@
 use super::*;
 
 impl Publish {
-    /// The rows of a shard, each with its segment.
+    /// Returns the rows of a shard, each with its segment.
     fn rows_of(&self, shard: usize) -> impl Iterator<Item = (usize, usize)> {
         let rows = self.rows.iter().enumerate();
         rows.filter(move |(_, (of, _))| *of == shard)
             .map(|(row, (_, segment))| (row, *segment))
     }
 
-    /// An object with a shard's rows as they are.
+    /// Returns an object with a shard's current rows.
     pub(super) fn object(&self, state: &State, shard: usize) -> Object {
         let mut object = Object {
             epoch: state.epoch,
@@ -24,20 +24,20 @@ impl Publish {
         object
     }
 
-    /// The object that may be spliced on.
+    /// Returns the object that may be spliced.
     fn base(&self, run: &Run) -> Option<Object> {
         let ours = |object: &Object| object.epoch == run.epoch || !self.conditions.epoch_checked;
         run.object.filter(ours)
     }
 
-    /// Whether a run has to read a row.
+    /// Returns whether a run has to read a row.
     fn reads(&self, run: &Run, shard: usize, touched: [bool; SEGMENTS], row: usize) -> bool {
         let known = run.rows[row].is_some() && !self.conditions.rows_read_again;
         let whole = self.base(run).is_none() || !self.conditions.object_first;
         self.rows[row].0 == shard && (whole || touched[self.rows[row].1]) && !known
     }
 
-    /// The next step of reading a shard's rows, or what comes after.
+    /// Sets the next step of reading a shard's rows, or the step after them.
     fn after_rows(&self, run: &mut Run, shard: usize, touched: [bool; SEGMENTS], from: usize) {
         let next = (from..self.rows.len()).find(|row| self.reads(run, shard, touched, *row));
         match next {
@@ -69,7 +69,7 @@ impl Publish {
         let equal = match base {
             Some(base) if self.conditions.stamps => base.stamps == built.stamps,
             Some(base) => base.texts == built.texts,
-            // Nothing was ever placed there.
+            // No slot of it was ever used.
             None => run.object.is_none() && built.stamps == [0; SEGMENTS],
         };
         run.settled = equal;
@@ -80,7 +80,7 @@ impl Publish {
         };
     }
 
-    /// Does a step of a run about a shard; returns what is left of the run.
+    /// Executes a step of a run for a shard. Returns the rest of the run.
     pub(super) fn shard_step(
         &self,
         state: &mut State,
@@ -149,7 +149,7 @@ impl Publish {
         Some(run)
     }
 
-    /// Starts again from the object. Nothing that was read is kept.
+    /// Returns the run started again from the object, without anything that was read.
     fn again(&self, run: Run) -> Run {
         let rows = if self.conditions.rows_read_again {
             [None; ROWS]
@@ -169,7 +169,7 @@ impl Publish {
         }
     }
 
-    /// Does a step of a run about the index; returns what is left of the run.
+    /// Executes a step of a run for the index. Returns the rest of the run.
     pub(super) fn index_step(&self, state: &mut State, mut run: Run) -> Option<Run> {
         let conditions = &self.conditions;
         let shards = 1 + self.rows.iter().map(|(shard, _)| *shard).max().unwrap_or(0);
@@ -198,7 +198,7 @@ impl Publish {
                 let line = |summary: Summary| (summary.entries > 0).then_some(summary.newest);
                 let built = Index {
                     epoch: run.epoch,
-                    // The version of the settings is part of the stamp: an index of no summaries has one too.
+                    // The version of the settings is part of the stamp, so an index without summaries has one too.
                     stamp: 1 + run
                         .summaries
                         .iter()

@@ -1,4 +1,4 @@
-//! The configurations that are explored.
+//! The explored configurations.
 
 use super::*;
 use crate::{holds, refutes};
@@ -154,7 +154,7 @@ fn objects_of_a_dropped_table_are_not_spliced_on() {
     refutes("publish without epochs", model, SHARD);
 }
 
-/// What is not promised: `docs/TESTING.md` says why.
+/// Tests a property that is not promised. `docs/TESTING.md` explains why.
 #[test]
 fn no_run_may_outlive_its_table() {
     let outlived = Publish {

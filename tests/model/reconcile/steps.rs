@@ -3,7 +3,7 @@
 use super::*;
 
 impl Run {
-    /// The run has to take a slot for a new entry.
+    /// Returns whether the run needs a slot for a new entry.
     fn inserts(&self) -> bool {
         self.content != GONE && self.ledger.placed.is_none() && self.other().is_none()
     }
@@ -12,7 +12,7 @@ impl Run {
         address(self.record, self.content)
     }
 
-    /// The other record that has the claim.
+    /// Returns the other record that has the claim.
     fn other(&self) -> Option<Record> {
         let owned = self.ledger.claims.is_some() && self.ledger.claims == self.wanted();
         self.claim.filter(|owner| !owned && *owner != self.record)
@@ -49,7 +49,7 @@ impl Run {
         }
     }
 
-    /// Begins its record, or the next one, or ends.
+    /// Starts the current record, or the next one, or ends the run.
     fn next_record(&mut self, conditions: &Conditions) {
         match self.others.iter().position(|waits| *waits) {
             Some(next) => {
@@ -78,7 +78,7 @@ impl Run {
 }
 
 impl State {
-    /// What has been read by now, and a step that follows.
+    /// Stores the values that have been read, and sets a next step.
     pub(super) fn next(&mut self, at: usize, given_back: Option<u8>, conditions: &Conditions) {
         let run = self.runs[at];
         let record = usize::from(run.record);
@@ -133,7 +133,7 @@ impl State {
                     .iter()
                     .filter_map(|run| Some(run.offer?.0))
                     .collect::<Vec<_>>();
-                // A slot that has a row, or a place among the free ones, was given before.
+                // A slot with a row, or among the free ones, was offered before.
                 let fresh = (0..SLOTS as u8).find(|slot| {
                     let known =
                         self.slots[usize::from(*slot)].is_some() || self.free[usize::from(*slot)];
@@ -198,7 +198,7 @@ impl State {
             };
             let claims = ledger.claims.filter(|_| ledger.claims != run.ledger.claims);
             lost |= conditions.claim_checked && claims.is_some_and(anothers);
-            // Only a new waiter: one that waits already is called when the claim goes.
+            // Only a new waiter. An existing one is called when the claim is removed.
             let registers = ledger.waits.is_some() && run.ledger.waits.is_none();
             lost |= conditions.waiter_checked
                 && registers

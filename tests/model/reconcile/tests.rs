@@ -1,4 +1,4 @@
-//! The configurations that are explored.
+//! The explored configurations.
 
 use super::*;
 use crate::{holds, refutes};

@@ -3,7 +3,7 @@
 use super::*;
 
 impl State {
-    /// Does the next step of a run; returns what is left of the run.
+    /// Executes the next step of a run. Returns the rest of the run.
     pub(super) fn next(&mut self, mut run: Run, conditions: &Conditions) -> Option<Run> {
         let published = if conditions.second_step {
             Hold::Publishing
@@ -41,7 +41,7 @@ impl State {
             }
             Step::Content => {
                 run.content = self.contents[run.record];
-                // A record that is gone leaves whatever site it was on.
+                // A deleted record leaves whatever site it was on.
                 if run.content > 0 {
                     Step::Site
                 } else {
@@ -56,8 +56,8 @@ impl State {
                 }
             },
             Step::Create => {
-                // Whether there are entries, and a row of the content's scan, is read before. Without a site's row no entry
-                // comes; a content's scan that another site has begun would be wanted once more, as by a mapping.
+                // Whether there are entries, and a row of the content's scan, is read before. Without a site's row no entry is
+                // written. A content's scan that another site has begun would be requested once more, as by a mapping.
                 if self.site.is_none() {
                     self.site = Some(Site {
                         hold: Hold::Loading,
@@ -93,7 +93,7 @@ impl State {
                     if run.cause == Cause::Timer {
                         run.cause = Cause::Nobody;
                     }
-                    // A row that only says something else, a site's scan finds, or has fenced.
+                    // If the row stays of the same kind, a site's scan finds it, or has fenced it.
                     let kind = |row: Row| row.entry().is_some();
                     let appears = row.is_some() && row.map(kind) != run.before.map(kind);
                     if !appears || !conditions.looks_again {
@@ -141,7 +141,7 @@ impl State {
                     Some(Pass::Sites) => Step::Scan,
                 }
             }
-            // The page names the records that there are.
+            // The page contains the existing records.
             Step::Page if self.contents[run.record] > 0 => Step::Fence,
             Step::Page => Step::Advance,
             Step::Advance => {
@@ -213,14 +213,14 @@ impl State {
         Some(run)
     }
 
-    /// Writes the scan of a site whose row is a new one.
+    /// Writes the scan of a site whose row is new.
     fn scan_created(&mut self, conditions: &Conditions) {
-        // While there is no row, nothing is published: the shard is as old as the row of its series.
+        // While there is no row, nothing is published, so the shard is as old as its series' row.
         let entries = self.shard.is_some();
         self.scan_anew(entries && conditions.entries_first, conditions);
     }
 
-    /// What a run does when it is done with a record.
+    /// Returns the rest of a run after a record.
     fn reconciled(&mut self, mut run: Run, conditions: &Conditions) -> Option<Run> {
         run.forget();
         run.step = match run.scan {
@@ -241,7 +241,7 @@ impl State {
         Some(run)
     }
 
-    /// Where a slice of the site's scan goes on.
+    /// Returns the step at which a slice of the site's scan continues.
     pub(super) fn go_on(&self, run: &Run, conditions: &Conditions) -> Step {
         // It stays released.
         if self.is_released() {
@@ -251,7 +251,7 @@ impl State {
         }
     }
 
-    /// What a slice does that has to wait for the content: a write would only be an event for the same again.
+    /// Returns the rest of a slice that has to wait for the content. A write would only be an event for the same again.
     fn wait(&self, mut run: Run) -> Option<Run> {
         if run.part == run.scan?.part.into() {
             return self.scan_sliced(run);
@@ -260,7 +260,7 @@ impl State {
         Some(run)
     }
 
-    /// What a run does after a slice of the site's scan: there is no other site.
+    /// Returns the rest of a run after a slice of the site's scan. There is no other site.
     fn scan_sliced(&self, mut run: Run) -> Option<Run> {
         run.scan = None;
         run.part = None;
@@ -323,7 +323,7 @@ impl Run {
         Step::Progress
     }
 
-    /// What it knows of a record that it is done with, or begins again with.
+    /// Drops the values of a record that is finished or restarted.
     fn forget(&mut self) {
         self.forget_but_settings();
         self.settings = None;
@@ -336,7 +336,7 @@ impl Run {
     }
 }
 
-/// The first step of a part of the site's scan.
+/// Returns the first step of a part of the site's scan.
 fn begin(run: &Run, conditions: &Conditions) -> Step {
     match run.part {
         Some(Part::LeftOut | Part::Entries | Part::LeftOutAgain) => Step::List,
