@@ -1,4 +1,4 @@
-//! Counts what the functions ask AWS for, and the time that they take of a processor.
+//! Counts the calls of the functions to AWS, and their processor time.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -20,34 +20,33 @@ use serde_json::{Value, json};
 
 use crate::price::{DYNAMODB_READ, DYNAMODB_WRITE, S3_GET, S3_PUT};
 
-/// What was asked for.
+/// The counted calls and times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) invocations: f64,
-    /// Milliseconds of a processor while the handler ran: neither sockets nor TLS, which are the runtime's own tasks.
+    /// Milliseconds of processor time while the handler ran. Sockets and TLS are not included, because they are separate tasks of
+    /// the runtime.
     pub(crate) cpu_ms: f64,
-    /// Milliseconds that calls take, one after the other where they wait for each other, at the latencies of
-    /// [`crate::price`].
+    /// Milliseconds of calls, in sequence if they wait for each other, at the latencies of [`crate::price`].
     pub(crate) wait_ms: f64,
     pub(crate) dynamodb: f64,
     pub(crate) write_units: f64,
     pub(crate) read_units: f64,
     pub(crate) gets: f64,
-    /// PUT and LIST: one price.
+    /// PUT and LIST, which have the same price.
     pub(crate) puts: f64,
     pub(crate) put_bytes: f64,
-    /// Calls that were answered with an error, such as a condition that did not hold: DynamoDB says of none what it
-    /// consumed.
+    /// Calls that were answered with an error, such as a failed condition. DynamoDB does not report their consumption.
     pub(crate) failed: f64,
 }
 
 impl Tally {
-    /// One of so many.
+    /// Returns the tally divided by `count`.
     pub(crate) fn per(self, count: f64) -> Self {
         self.times(1.0 / count)
     }
 
-    /// So many of these.
+    /// Returns the tally multiplied by `count`.
     pub(crate) fn times(self, count: f64) -> Self {
         let mut all = self;
         for number in all.numbers() {
@@ -91,10 +90,10 @@ impl Sub for Tally {
     }
 }
 
-/// What was asked for, by function.
+/// The tallies of the functions.
 pub(crate) type Tallies = BTreeMap<&'static str, Tally>;
 
-/// A call of an invocation, and how long it would take.
+/// A call of an invocation, with the time that it would take.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     began: Instant,
@@ -109,12 +108,12 @@ struct State {
     seen: BTreeMap<&'static str, u64>,
 }
 
-/// Counts.
+/// Counts calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counter(Arc<Mutex<State>>);
 
 impl Counter {
-    /// What was counted since it was last asked.
+    /// Returns the counts since the last call.
     pub(crate) fn take(&self) -> Tallies {
         let mut state = self.0.lock().expect("not poisoned");
         let running = std::mem::take(&mut state.running);
@@ -126,14 +125,14 @@ impl Counter {
         std::mem::take(&mut state.tallies)
     }
 
-    /// Times that a function was called, ever.
+    /// Returns the number of all calls of a function.
     pub(crate) fn seen(&self, function: &str) -> u64 {
         let state = self.0.lock().expect("not poisoned");
         state.seen.get(function).copied().unwrap_or_default()
     }
 }
 
-/// The longest time that calls spend waiting for one another: of those that overlapped, one alone counts.
+/// Returns the longest total time of calls that wait for one another. Of overlapping calls only one counts.
 fn longest_chain(mut waits: Vec<Wait>) -> f64 {
     waits.sort_by_key(|wait| wait.ended);
     // The longest chain that ends no later than each call, in the order of their ends.
@@ -185,7 +184,7 @@ impl Observer for Counter {
 #[derive(Debug)]
 struct Sent {
     began: Instant,
-    /// Of DynamoDB.
+    /// The operation of DynamoDB. `None` for other services.
     operation: Option<String>,
     is_put: bool,
     is_listing: bool,
@@ -295,7 +294,7 @@ impl Intercept for Counter {
     }
 }
 
-/// The units of an answer: of one table, or of several.
+/// Returns the units of an answer about one table or several.
 fn consumed(capacity: &Value) -> f64 {
     let units = |capacity: &Value| capacity["CapacityUnits"].as_f64();
     match capacity {

@@ -1,4 +1,4 @@
-//! What a deployment costs: what is asked of AWS is counted in runs of the local stack, and multiplied by list prices.
+//! The costs of a deployment: counts the calls to AWS in runs of the local stack, and multiplies them by list prices.
 //!
 //!     cargo bench --bench costs
 //!
@@ -27,22 +27,22 @@ use local::stack::Options;
 use local::tables::{BUCKET, SITEMAP_TABLE};
 use serde_json::{Value, json};
 
-/// Pages of the two sites: what a change costs must not depend on it.
+/// The pages of the two sites. The costs of a change must not depend on it.
 const SMALL: u32 = 1_000;
 const LARGE: u32 = 20_000;
-/// Changes that are made one after the other.
+/// The number of changes that are made one after the other.
 const CHANGES: u32 = 20;
-/// Changes that are made as fast as they can be written.
+/// The number of changes that are made as fast as they can be written.
 const BATCH: u32 = 2_000;
-/// Requests of each kind.
+/// The number of requests of each kind.
 const REQUESTS: u32 = 1_000;
-/// Sweeps that find nothing to do.
+/// The number of sweeps that find nothing to do.
 const SWEEPS: u32 = 5;
 /// Seconds from one audit to the next.
 const A_DAY: i64 = 86_400;
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// What was counted on a site.
+/// The counts of a site.
 struct Site {
     pages: f64,
     first_load: Tallies,
@@ -50,14 +50,14 @@ struct Site {
     batch: Tallies,
     sweep: Tallies,
     audit: Tallies,
-    /// Kinds of requests, and the bytes of an answer's body.
+    /// The kinds of requests, with the bytes of an answer's body.
     requests: Vec<(&'static str, Tallies, f64)>,
-    /// Bytes of all rows, and how many there are.
+    /// The bytes of all rows, and their number.
     rows: f64,
     items: f64,
-    /// Bytes of all objects.
+    /// The bytes of all objects.
     objects: f64,
-    /// The rows that the index reads, one a sitemap, and their bytes.
+    /// The rows that the index reads, one for each sitemap, and their bytes.
     summaries: (f64, f64),
 }
 
@@ -71,7 +71,7 @@ fn main() {
     });
 }
 
-/// A page as a blog has them: a kilobyte of content, two terms, a picture.
+/// Returns a typical page of a blog: a kilobyte of content, two terms, a picture.
 fn page(n: u32, title: &str) -> Value {
     let fields = json!({
         "title": format!("{title} {n}"), "description": "d".repeat(300),
@@ -106,7 +106,7 @@ async fn site(pages: u32) -> Site {
     world.settle().await;
     let first_load = without_sweep(counter.take());
 
-    // Each waits for the one before, so that none shares an invocation.
+    // Each waits for the previous one, so that none shares an invocation.
     for n in 0..CHANGES {
         world.put(&edited(n * (pages / CHANGES))).await;
         world.settle().await;
@@ -185,7 +185,7 @@ fn per(tallies: Tallies, count: f64) -> Tallies {
         .collect()
 }
 
-/// Bytes of rows, by DynamoDB's sizes of names and texts; numbers are a little smaller there.
+/// Returns the bytes of rows, by DynamoDB's sizes of names and texts. Numbers are a little smaller there.
 async fn bytes_of(world: &World, prefix: &str) -> f64 {
     let rows = world.rows(prefix).await;
     let attributes = rows.values().flatten();
@@ -202,7 +202,7 @@ async fn objects(world: &World) -> f64 {
     sizes.sum::<i64>() as f64
 }
 
-/// Requests to the function itself, as the CDN makes them when it has no copy.
+/// Sends requests to the function itself, as the CDN does if it has no copy.
 async fn requests(world: &World, counter: &Counter) -> Vec<(&'static str, Tallies, f64)> {
     let stack = &world.stack;
     let interceptors = vec![counter.interceptor()];
@@ -251,7 +251,7 @@ async fn requests(world: &World, counter: &Counter) -> Vec<(&'static str, Tallie
     kinds
 }
 
-/// The embedded DynamoDB says what it consumed; here it is held against units that were computed by hand.
+/// Compares the consumption that the embedded DynamoDB reports with units that were computed by hand.
 async fn check_units() {
     use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
     let counter = Counter::default();

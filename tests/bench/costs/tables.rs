@@ -1,4 +1,4 @@
-//! The tables that are printed, and what follows from what was counted.
+//! The printed tables, and the values derived from the counts.
 
 use engine::metrics::Monitoring;
 use engine::regenerate::index::IndexLimits;
@@ -9,19 +9,20 @@ use crate::price::{self, Price};
 use crate::{A_DAY, BATCH, CHANGES, REQUESTS, Site};
 use harness::watching::{self, Watching};
 
-/// Pages of the site whose month is computed.
+/// The number of pages of the site whose monthly costs are computed.
 const PAGES: f64 = 1e6;
-/// Entries of its sitemaps.
+/// The number of entries of its sitemaps.
 const ENTRIES: f64 = 1_000.0;
-/// Changes of it a day: one page in a hundred.
+/// The number of its changes a day: one page in a hundred.
 const CHANGES_A_DAY: f64 = PAGES / 100.0;
-/// Requests of crawlers a month: each sitemap four times a day by ten crawlers, and as much for all the rest.
+/// The number of crawlers' requests a month: each sitemap four times a day by ten crawlers, and the same number for everything
+/// else.
 const CRAWLS: f64 = PAGES / ENTRIES * 4.0 * 10.0 * DAYS * 2.0;
 const DAYS: f64 = 30.0;
 const MINUTES: f64 = DAYS * A_DAY as f64 / 60.0;
-/// The share of requests that the CDN answers alone.
+/// The share of requests that the CDN answers from its cache.
 const HIT_RATES: [f64; 3] = [0.0, 0.5, 0.9];
-/// What crawlers ask for, in hundredths.
+/// The kinds of crawlers' requests, in hundredths.
 const MIX: [(&str, f64); 6] = [
     ("index", 0.10),
     ("sitemap, gzip", 0.50),
@@ -33,12 +34,12 @@ const MIX: [(&str, f64); 6] = [
 /// Bytes of a read unit.
 const READ_UNIT_BYTES: f64 = 4_096.0;
 const GB: f64 = 1e9;
-/// Bytes that the log gets for a change: a line of each function and batch.
+/// The bytes in the log for a change: a line of each function and batch.
 const LOG_BYTES: f64 = 1_000.0;
 
 const HEAD: &str = "| | invocations | processor, ms | waiting, ms | DynamoDB calls | write units | read units | S3 GET | S3 PUT, LIST | KB put |\n|---|---|---|---|---|---|---|---|---|---|";
 
-/// A number with as many digits as matter.
+/// Formats a number with its significant digits.
 fn short(number: f64) -> String {
     match number {
         0.0 => "0".to_owned(),
@@ -86,7 +87,7 @@ fn per(tallies: &Tallies, count: f64) -> Tallies {
         .collect()
 }
 
-/// A change on a site of [`PAGES`]: of the index, a block of rows is read then, and the one behind it.
+/// Returns the tally of a change on a site of [`PAGES`]. For the index, a block of rows is read, and the row after it.
 fn change_of_the_large(large: &Site) -> Tallies {
     let mut change = large.change.clone();
     let (count, bytes) = large.summaries;
@@ -98,7 +99,7 @@ fn change_of_the_large(large: &Site) -> Tallies {
     change
 }
 
-/// One request of the mix that reaches the function, and the bytes of any.
+/// Returns the tally of one request of the mix that reaches the function, and the bytes of any request.
 fn request(site: &Site) -> (Tallies, f64) {
     let mut request = Tallies::new();
     let mut bytes = 0.0;
@@ -213,7 +214,7 @@ pub(crate) fn print(small: &Site, large: &Site) {
     let audits = per(&large.audit, large.pages / PAGES / DAYS);
     line("an audit a day", price::of(&audits), 0.0);
     let mut sweeps = price::of(&per(&large.sweep, 1.0 / MINUTES));
-    // Its look at the failure bucket, which the local stack has none of.
+    // The listing of the failure bucket, which the local stack does not have.
     sweeps.s3 += MINUTES * sim::price::PUT;
     line("a sweep a minute", sweeps, 0.0);
     let cdn = price::of_cdn_in_a_month(CRAWLS, CRAWLS * bytes / GB);

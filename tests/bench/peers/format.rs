@@ -1,5 +1,5 @@
-//! Waymark's format layer alone: records to rendered entries to a gzipped sitemap, as a build and the functions make it. With a
-//! third argument, gzip alone: the sitemap of the second argument, compressed at the same level.
+//! Waymark's format layer alone: from records to rendered entries to a gzipped sitemap, as a build and the functions do it. With
+//! a third argument, gzip alone: the sitemap of the second argument, compressed at the same level.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,7 +9,7 @@ use sitemap::entry::{self, Entry};
 use sitemap::loc::Loc;
 use sitemap::member::{Builder, Frame, SEGMENT_SLOTS, Segment};
 
-/// The level of Waymark's sitemaps.
+/// The compression level of Waymark's sitemaps.
 const LEVEL: u32 = 7;
 
 fn main() {

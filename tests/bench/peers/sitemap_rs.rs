@@ -1,4 +1,4 @@
-//! sitemap-rs, as its examples use it.
+//! The crate sitemap-rs, as its examples use it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
