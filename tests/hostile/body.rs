@@ -1,4 +1,4 @@
-//! What `http` makes of a stored member: the inflated document and its text form, in steps.
+//! Tests how `http` reads a stored member: the inflated document and its text form, in steps.
 
 use std::io::Read;
 
@@ -10,10 +10,11 @@ use crate::draw::Draw;
 use front::inflater::{Inflater, STEP_BYTES, TRAILER_BYTES};
 use front::text_form::Locs;
 
-/// The most that is inflated for comparison: a kilobyte of input may hold a megabyte.
+/// The most bytes that are inflated for comparison. A kilobyte of input may contain a megabyte.
 const MAX_EXPECTED_BYTES: u32 = 1 << 20;
 
-/// The document's supposed length and the chunks' drawn first; the rest is a member's payload, and then a document.
+/// Checks an input. The document's supposed length and the lengths of the chunks are drawn first. The rest is a member's payload,
+/// and then a document.
 pub(crate) fn check(data: &[u8]) {
     let mut draw = Draw(data);
     let expected = u64::from(draw.u32() % MAX_EXPECTED_BYTES);
@@ -35,7 +36,7 @@ pub(crate) fn check(data: &[u8]) {
     assert!(text.is_none_or(|(text, _)| text.len() <= payload.len()));
 }
 
-/// The document as `http` would send it, if it would come to its end.
+/// Returns the document that `http` would send, if it would send the whole.
 pub(crate) fn inflates(payload: &[u8], expected: u64, chunk: usize) -> Option<Vec<u8>> {
     let mut inflater = Inflater::new(expected);
     let mut document = Vec::new();
@@ -55,7 +56,7 @@ pub(crate) fn inflates(payload: &[u8], expected: u64, chunk: usize) -> Option<Ve
     Some(document)
 }
 
-/// The same by flate2's own reader.
+/// Returns the document that flate2's own reader inflates.
 fn reference(payload: &[u8], expected: u64) -> Option<Vec<u8>> {
     if payload.len() < TRAILER_BYTES {
         return None;
@@ -72,7 +73,7 @@ fn reference(payload: &[u8], expected: u64) -> Option<Vec<u8>> {
     sound.then_some(document)
 }
 
-/// The locs of a document and their number, if it is one.
+/// Returns the locs of a document and their number, if it is a urlset.
 fn locs(document: &[u8], chunk: usize) -> Option<(BytesMut, usize)> {
     let (mut locs, mut lines) = (Locs::default(), BytesMut::new());
     for piece in document.chunks(chunk) {

@@ -1,4 +1,4 @@
-//! The corpus of the fuzz targets, replayed: each input once held against its check.
+//! Replays the corpus of the fuzz targets: checks each input once.
 
 use std::collections::BTreeSet;
 use std::path::Path;

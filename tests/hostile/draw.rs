@@ -1,6 +1,6 @@
 //! Values drawn from a fuzzer's bytes.
 
-/// Bytes that values are drawn from. When they are used up, what is drawn is zero: every input is one.
+/// The bytes from which values are drawn. If none are left, zero is drawn, so every input is valid.
 pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
 
 impl Draw<'_> {
@@ -21,7 +21,7 @@ impl Draw<'_> {
         u32::from_le_bytes(self.bytes())
     }
 
-    /// Below `end`, which is not 0.
+    /// Draws a number below `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.u16() as usize % end
     }

@@ -1,10 +1,10 @@
-//! What must hold for any input whatever: the bodies of the fuzz targets, and of the test that replays their corpus.
+//! Checks of properties that hold for every input: the bodies of the fuzz targets, and of the test that replays their corpus.
 //!
-//! A check takes bytes, makes of them what it is about, and panics if something does not hold that must hold for every
-//! input. That nothing panics is only the least of it: each check compares with something else, be it another decoder, the
-//! same input cut differently, or what was just written read again.
+//! A check takes bytes, converts them to its subject, and panics if a property does not hold. The absence of panics is only the
+//! minimum. Each check also compares the result with another one: of another decoder, of the same input cut differently, or of
+//! its own output read again.
 //!
-//! `fuzz/run.sh` looks for inputs that break one; `fuzz/corpus` holds inputs that lead far into the code.
+//! `fuzz/run.sh` searches for inputs that break a check. `fuzz/corpus` has inputs that reach deep into the code.
 
 mod body;
 mod draw;
@@ -17,10 +17,10 @@ mod settings;
 mod sitemap;
 mod time;
 
-/// Panics if what must hold for any input does not hold for this one.
+/// A check, which panics if a property does not hold for this input.
 pub type Check = fn(&[u8]);
 
-/// Every check by its name, which is also its fuzz target's and its corpus'.
+/// All checks with their names, which are also the names of the fuzz targets and of their corpora.
 pub const CHECKS: [(&str, Check); 9] = [
     ("body", body::check),
     ("listing", listing::check),
@@ -33,11 +33,11 @@ pub const CHECKS: [(&str, Check); 9] = [
     ("time", time::check),
 ];
 
-/// Runs the check of this name.
+/// Runs the check with this name.
 ///
 /// # Panics
 ///
-/// If what it says does not hold, or there is none of this name.
+/// If a property does not hold, or there is no check with this name.
 pub fn check(name: &str, data: &[u8]) {
     let check = CHECKS.iter().find(|(known, _)| *known == name);
     let (_, check) = check.expect("a check of this name");

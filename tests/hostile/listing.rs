@@ -1,4 +1,4 @@
-//! What `diff` and `import` read: listings of others, in any encoding and packing.
+//! Tests the reader of `diff` and `import`: foreign listings, in any encoding and compression.
 
 use std::io::{Read, Write};
 
@@ -10,12 +10,12 @@ use flate2::{Compression, write::GzEncoder};
 use crate::draw::Draw;
 use crate::sitemap::Pieces;
 
-/// What is inflated of an input: a bomb is as long as it wants.
+/// The most bytes that are inflated of an input, because a bomb may be arbitrarily long.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 type Outcome = (Vec<(bool, Page)>, Result<Outline, String>);
 
-/// The first byte is how a body comes, the next two are a limit, and the rest is the body.
+/// Checks an input. The first byte says how a body is transferred, the next two are a limit, and the rest is the body.
 pub(crate) fn check(data: &[u8]) {
     let mut draw = Draw(data);
     let (is_encoded, limit) = (draw.byte() & 1 == 1, u64::from(draw.u16()));
@@ -27,7 +27,7 @@ pub(crate) fn check(data: &[u8]) {
     };
     reading.transfer.is_encoded = is_encoded;
     let once = listed(body, &reading);
-    // A damaged gzip stream gives more or less before the damage shows.
+    // A damaged gzip stream gives more or less before the damage is detected.
     let is_packed = body.starts_with(b"\x1f");
     if once.1.is_ok() || !is_packed {
         assert_eq!(once, listed(Pieces(body, 0), &reading), "cut differently");
@@ -76,7 +76,7 @@ fn listed(body: impl Read, reading: &Reading) -> Outcome {
     (all, outline.map_err(|error| error.to_string()))
 }
 
-/// The same text says the same as gzip, and in UTF-16, unless it names an encoding itself.
+/// Checks that the same text gives the same result as gzip and in UTF-16, unless it names an encoding itself.
 fn same_in_any_form(text: &str, once: &Outcome, reading: &Reading) {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(text.as_bytes()).expect("memory");
@@ -94,10 +94,10 @@ fn same_in_any_form(text: &str, once: &Outcome, reading: &Reading) {
     }
 }
 
-/// What was read, written as a sitemap, is read as the same.
+/// Checks that the pages, written as a sitemap, are read as the same pages.
 fn written_again((all, _): &Outcome) {
     let mut written = String::new();
-    // A line break that is written as it is would be read as a blank or another line break.
+    // A line break that is written unescaped would be read as a blank or another line break.
     let is_plain = |text: &str| !text.contains(char::is_control) && text.trim() == text;
     let pages: Vec<_> = all.iter().map(|(_, page)| page).collect();
     let pages: Vec<_> = pages
@@ -130,7 +130,7 @@ fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).into_owned()
 }
 
-/// What is read where nothing odd is let through is read the same where it is kept as it is written.
+/// Checks that a document that is read without tolerating oddities is read the same when they are tolerated.
 fn trees(body: &[u8]) {
     let limits = Limits {
         bytes: MAX_BYTES,

@@ -3,7 +3,7 @@
 use sitemap::loc::{Loc, LocError, MAX_LOC_BYTES, Origin};
 use sitemap::xml;
 
-/// The first line is a URL, the second a site's origin.
+/// Checks an input. The first line is a URL, the second a site's origin.
 pub(crate) fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (raw, origin) = text
@@ -33,14 +33,14 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
-/// Whether the URL is on the origin, as texts.
+/// Returns whether the URL is on the origin, compared as texts.
 pub(crate) fn is_on(loc: &Loc, origin: &Origin) -> bool {
     loc.as_str()
         .strip_prefix(origin.as_str())
         .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// That a loc is as its type says.
+/// Checks the properties that a loc's type promises.
 pub(crate) fn is_written_in_one_way(loc: &Loc) {
     let text = loc.as_str();
     assert!(

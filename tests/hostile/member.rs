@@ -1,4 +1,4 @@
-//! Stored files: those that were built here, and what may have become of them.
+//! Stored files: those that were built here, and damaged ones.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,27 +10,26 @@ use sitemap::time::When;
 use crate::body::inflates;
 use crate::draw::Draw;
 
-/// Where the directory begins, as its format says: after gzip's ten bytes, the extra field's length, and the subfield's
-/// id and length.
+/// The offset of the directory in its format: after gzip's ten bytes, the extra field's length, and the subfield's id and length.
 const DIRECTORY_OFFSET: usize = 16;
-/// Of a directory: version, epoch, and the blocks of prolog and epilogue.
+/// The fixed bytes of a directory: version, epoch, and the blocks of prolog and epilogue.
 const DIRECTORY_FIXED_BYTES: usize = 1 + 8 + 2 * BLOCK_BYTES;
 const BLOCK_BYTES: usize = 24;
 const SEGMENT_BYTES: usize = 21 + BLOCK_BYTES;
-/// In a block: where its size, its length, its CRC-32, that of its deflated bytes, and its digest stand.
+/// The offsets in a block of its size, its length, its CRC-32, that of its deflated bytes, and its digest.
 const SIZE_AT: usize = 0;
 const LENGTH_AT: usize = 4;
 const CRC_AT: usize = 8;
 const DEFLATED_CRC_AT: usize = 12;
 const DIGEST_AT: usize = 16;
-/// The directory's own.
+/// The bytes of the directory's own CRC-32.
 const CRC_BYTES: usize = 4;
 const TRAILER_BYTES: usize = 8;
-/// More would make the fuzzer slow, and find nothing else.
+/// The most drawn segments. More would make the fuzzer slow without finding more.
 const MAX_DRAWN_SEGMENTS: usize = 6;
 const MAX_DRAWN_TEXT: usize = 300;
 
-/// The input as a stored file; then one that is built from it, and damaged.
+/// Checks the input as a stored file, and then a file that is built from it and damaged.
 pub(crate) fn check(data: &[u8]) {
     is_believed_as_far_as_it_holds(data, &BTreeMap::new());
     let mut draw = Draw(data);
@@ -42,7 +41,7 @@ pub(crate) fn check(data: &[u8]) {
     is_believed_as_far_as_it_holds(&file, &segments(&changes));
 }
 
-/// A segment with its text.
+/// A segment that owns its text.
 #[derive(Clone, Default)]
 struct Rows {
     stamp: u64,
@@ -135,8 +134,8 @@ fn is_sound(file: &[u8], rows: &[Rows]) {
     );
 }
 
-/// Whatever the file is: reading it, and splicing on it, ends; what is made of it is a member again; and if all of it was
-/// found right, other decoders find the same.
+/// Checks that reading and splicing any file ends, and that the result is a member again. If the file is valid, other decoders
+/// must find the same document.
 fn is_believed_as_far_as_it_holds(file: &[u8], changes: &BTreeMap<u32, Segment<'_>>) {
     let Ok(member) = Member::parse(file) else {
         return;
@@ -171,7 +170,7 @@ fn gunzip(file: &[u8]) -> Option<Vec<u8>> {
     decoder.into_inner().is_empty().then_some(document)
 }
 
-/// Changes bytes, and makes the checksums over them right again: what is left wrong is what the directory says.
+/// Changes bytes, and corrects the checksums over them, so that only the directory's other fields are wrong.
 fn damage(file: &mut Vec<u8>, draw: &mut Draw<'_>) {
     let repair = draw.byte();
     while !draw.is_empty() {
@@ -185,7 +184,7 @@ fn damage(file: &mut Vec<u8>, draw: &mut Draw<'_>) {
                     }
                 }
             }
-            // What is said of one block, as a whole: to hit all bytes of a number by chance takes long.
+            // A whole field of one block, because hitting all bytes of a number by chance takes long.
             2..=4 => {
                 let blocks: Vec<usize> = described(file).collect();
                 let block = blocks[draw.below(blocks.len())];
@@ -218,7 +217,7 @@ fn damage(file: &mut Vec<u8>, draw: &mut Draw<'_>) {
     }
 }
 
-/// Where the directory's own CRC-32 would stand.
+/// Returns the offset of the directory's own CRC-32.
 fn directory_end(file: &[u8]) -> usize {
     let length = file.get(14..16).map_or(0, |length| {
         usize::from(u16::from_le_bytes([length[0], length[1]]))
@@ -234,7 +233,7 @@ fn repair_directory(file: &mut [u8]) {
     set_word(file, end, crc);
 }
 
-/// Where the blocks of a file are described, in their order.
+/// Returns the offsets of the blocks' descriptions in a file, in their order.
 fn described(file: &[u8]) -> impl Iterator<Item = usize> {
     let said = directory_end(file).saturating_sub(DIRECTORY_OFFSET + DIRECTORY_FIXED_BYTES);
     let segments = said / SEGMENT_BYTES;
@@ -256,7 +255,7 @@ fn set_word(file: &mut [u8], at: usize, word: u32) {
     }
 }
 
-/// The CRC-32s of the deflated bytes as the blocks' lengths cut them, and the epilogue's length: it is what is left.
+/// Corrects the CRC-32s of the deflated bytes as the blocks' lengths cut them, and the epilogue's length, which is the rest.
 fn repair_blocks(file: &mut [u8]) {
     let mut start = directory_end(file) + CRC_BYTES;
     let blocks: Vec<usize> = described(file).collect();
@@ -275,7 +274,7 @@ fn repair_blocks(file: &mut [u8]) {
     }
 }
 
-/// CRC-32 and length of the document, as they follow from what is said of the blocks.
+/// Corrects the CRC-32 and the length of the document, as they follow from the blocks' descriptions.
 fn repair_trailer(file: &mut [u8]) {
     let (mut crc, mut size) = (crc32fast::Hasher::new(), 0_u32);
     for block in described(file) {

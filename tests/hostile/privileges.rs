@@ -1,4 +1,4 @@
-//! docs/SECURITY.md says of each role what the template grants it, neither less nor more, and names tests that there are.
+//! Checks that docs/SECURITY.md lists exactly the template's grants of each role, and names existing tests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,14 +13,14 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(path).expect("a file of the project")
 }
 
-/// The text of a value, whatever CloudFormation function it is the argument of.
+/// Returns the text of a value, which may be the argument of a CloudFormation function.
 fn text(value: &Value) -> String {
     let value = match value {
         Value::Tagged(tagged) => &tagged.value,
         value => value,
     };
     let text = value.as_str().expect("a text");
-    // A table that the stack does not make is named in full.
+    // A table that the stack does not create is named in full.
     text.strip_prefix("arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/")
         .unwrap_or(text)
         .replace("${", "")
@@ -35,13 +35,13 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// What a policy allows: actions by the resource, and by the keys that it is narrowed down to.
+/// Collects the grants of a policy: actions by the resource, and by the keys to which they are restricted.
 fn allowed(policy: &Value, by_resource: &mut BTreeMap<String, Vec<String>>) {
     for statement in policy["Statement"].as_sequence().expect("statements") {
         assert_eq!(statement["Effect"].as_str(), Some("Allow"));
         let keys = match &statement["Condition"] {
             Value::Null => String::new(),
-            // Which services may ask in the role's name.
+            // The services that may assume the role.
             condition
                 if texts(&statement["Action"])
                     .iter()
@@ -98,7 +98,7 @@ fn security_md_lists_what_each_role_may_do() {
             .into_iter()
             .flatten()
         {
-            // One that depends on a parameter, or not.
+            // A policy may depend on a parameter.
             let policy = match policy {
                 Value::Tagged(tagged) if tagged.tag == "!If" => &tagged.value[1],
                 policy => policy,
@@ -111,7 +111,7 @@ fn security_md_lists_what_each_role_may_do() {
         for policy in properties["Policies"].as_sequence().expect("policies") {
             allowed(&policy["PolicyDocument"], &mut by_resource);
         }
-        // Those that stand on their own name their roles.
+        // Policies of their own name their roles.
         for resource in resources.as_mapping().expect("resources").values() {
             let policy = &resource["Properties"];
             let mut attached = policy["Roles"].as_sequence().into_iter().flatten();
@@ -131,7 +131,7 @@ fn security_md_lists_what_each_role_may_do() {
     );
 }
 
-/// All code below a folder.
+/// Collects all code below a folder.
 fn code(folder: &Path, text: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -1,4 +1,4 @@
-//! Content records: from an item to what is published of it.
+//! Content records: from an item to its published entries.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -16,17 +16,18 @@ use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS};
 use crate::loc::{is_on, is_written_in_one_way};
 use crate::settings;
 
-/// Before any record was written, in 2027, and after the last time that there is.
+/// Before any record was written, in 2027, and after the last possible time.
 const CLOCKS: [i64; 3] = [0, 1_800_000_000, i64::MAX];
 
-/// Actions of a transaction (DynamoDB), less the ledger's, those of three offered slots and of ten rows that a repair found.
+/// The most actions of a plan: those of a transaction (DynamoDB), less the ledger's, those of three offered slots and of ten rows
+/// that a repair found.
 const MAX_ACTIONS: usize = 100 - 1 - 3 - 10;
 
-/// Bytes of a ledger: it stands in an item (DynamoDB: 400 KB), and is written each time something of it changes.
+/// The most bytes of a ledger. It is in an item (DynamoDB: 400 KB), and is written whenever something in it changes.
 const MAX_LEDGER_BYTES: usize = 100_000;
 
-/// Items in JSON, one after the other in a list or one alone: the history of one record. An item may be as DynamoDB writes
-/// it, `{"url": {"S": "…"}}`. What a field `settings` holds are the settings of the record's site.
+/// Checks an input: JSON items, one after the other in a list or a single one, which are the history of one record. An item may
+/// have DynamoDB's form, `{"url": {"S": "…"}}`. A field `settings` has the settings of the record's site.
 pub(crate) fn check(data: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(data) else {
         return;
@@ -54,7 +55,7 @@ pub(crate) fn check(data: &[u8]) {
     );
 }
 
-/// The item that `waymark_store` makes of DynamoDB's form.
+/// Returns the item that `waymark_store` makes of DynamoDB's form.
 fn from_dynamodb(item: &Value) -> Option<Value> {
     let item: serde_dynamo::Item = serde_json::from_value(item.clone()).ok()?;
     let item = std::collections::HashMap::<String, serde_dynamo::AttributeValue>::from(item);
@@ -96,7 +97,7 @@ fn is_read_within_limits(record: &ContentRecord, id: &str) {
     }
 }
 
-/// Plans, with another record at the address in every third step, and once more. The ledger afterwards.
+/// Plans, with another record at the address in every third step, and then once more. Returns the new ledger.
 fn planned(
     record: Option<&ContentRecord>,
     site: Option<&SiteSettings>,
@@ -162,7 +163,7 @@ fn planned(
     after
 }
 
-/// Names slots of a shard, one for each entry that needs one.
+/// Sets a slot of a shard for each entry that needs one.
 fn place(plan: &mut Plan, n: u32, step: usize) {
     let series: Vec<Series> = plan.needs_slots().cloned().collect();
     for series in &series {
@@ -172,7 +173,7 @@ fn place(plan: &mut Plan, n: u32, step: usize) {
 }
 
 fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSettings>) {
-    // A slot is given back in a row of its own, and that somebody still has the address that is waited for is checked.
+    // Giving a slot back writes a row of its own, and waiting for an address checks its claim.
     let weight = |change: &Change| match change {
         Change::Remove(_, Reuse::Free) => 2,
         _ => 1,
@@ -209,7 +210,7 @@ fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSetti
     }
 }
 
-/// That `/{name}-sitemap.xml` leads to the series.
+/// Checks that `/{name}-sitemap.xml` leads to the series.
 fn is_series_name(name: &str) {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     assert!(
@@ -223,9 +224,9 @@ fn is_of_so_many(text: &str, chars: usize) {
     assert!((1..=chars).contains(&text.chars().count()), "{text:?}");
 }
 
-/// That an XML parser finds one entry, of a page on the site, and in it nothing that is not the record's.
+/// Checks that an XML parser finds one entry, of a page on the site, with nothing in it that is not the record's.
 fn is_one_entry(xml: &str, record: &ContentRecord, site: &SiteSettings) {
-    // Titles and names stand in the elements of videos and news alone.
+    // Only the elements of videos and news contain titles and names.
     let has_texts = xml.contains("<video:") || xml.contains("<news:");
     assert!((has_texts || xml.is_ascii()) && xml.ends_with("</url>\n"));
     let mut reader = Reader::from_str(xml);

@@ -12,10 +12,10 @@ use front::site_header::{SITE_HOST_HEADER, named};
 use front::validators::{Condition, Validators};
 use front::variant::Variant;
 
-/// The site that is asked.
+/// The requested site.
 const SITE: &str = "www.example.com";
 
-/// The first line is a path, each other one a header.
+/// Checks an input. The first line is a path, each other one a header.
 pub(crate) fn check(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
     if let Some(Ok(path)) = lines.next().map(str::from_utf8) {

@@ -9,10 +9,10 @@ use sitemap::site::{
     FOREIGN_INDEX_SERIES, MAX_BYTES, MAX_ENTRIES, MAX_LLMS_TYPES, MIN_BYTES, SiteSettings,
 };
 
-/// Bytes that a site's settings may take: they stand in one item with a few short attributes (DynamoDB: 400 KB).
+/// The most bytes of a site's settings. They are in one item with a few short attributes (DynamoDB: 400 KB).
 const MAX_STORED_BYTES: usize = 380_000;
 
-/// A settings record in JSON; its host is that of its `id`, without `site/`.
+/// Checks an input: a settings record in JSON. Its host is that of its `id`, without `site/`.
 pub(crate) fn check(data: &[u8]) {
     let Ok(item) = serde_json::from_slice::<Value>(data) else {
         return;
@@ -34,7 +34,7 @@ pub(crate) fn check(data: &[u8]) {
     robots_open_nothing(&settings, &item);
 }
 
-/// What whoever reads settings relies on.
+/// Checks the properties of settings on which their users rely.
 pub(crate) fn are_sound(settings: &SiteSettings, host: &str) {
     assert_eq!(settings.host, host);
     assert_eq!(
@@ -64,7 +64,8 @@ pub(crate) fn are_sound(settings: &SiteSettings, host: &str) {
     );
 }
 
-/// That pages of two types never meet, nor pages and videos or news; also of types that are named as others' series are.
+/// Checks that pages of two types never share a series, nor do pages and videos or news. This includes types that are named like
+/// other series.
 fn types_share_no_series(settings: &SiteSettings) {
     let series = [&settings.video_series, &settings.news_series];
     let own = |name: &String| settings.series_of(name).name;
@@ -79,7 +80,7 @@ fn types_share_no_series(settings: &SiteSettings) {
     }
 }
 
-/// That every rule that was meant to keep crawlers out is there, or that none is let in.
+/// Checks that every rule that was intended to keep crawlers out exists, or that no crawler is let in.
 fn robots_open_nothing(settings: &SiteSettings, item: &Value) {
     let Some(given) = item.get("robots").filter(|robots| !robots.is_null()) else {
         return;
@@ -98,7 +99,7 @@ fn robots_open_nothing(settings: &SiteSettings, item: &Value) {
     }
 }
 
-/// That what may have been meant to be private is.
+/// Checks that everything that may have been intended to be private is.
 fn fail_closed(settings: &SiteSettings, item: &Value) {
     let said = item.get("public").filter(|public| !public.is_null());
     if said.is_some_and(|public| *public != Value::Bool(true)) {

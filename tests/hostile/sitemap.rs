@@ -1,4 +1,4 @@
-//! Sitemaps of others, pages and robots.txt, as `waymark check` reads them.
+//! Foreign sitemaps, pages and robots.txt, as `waymark check` reads them.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use check::robots::Robots;
 use check::rules::{Profile, Rule};
 use check::site::Site;
 
-/// What is inflated of an input: a bomb is as long as it wants.
+/// The most bytes that are inflated of an input, because a bomb may be arbitrarily long.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Pieces of another size each time: what is found does not depend on how a body comes.
+/// A reader in pieces of another size each time. The findings must not depend on the pieces.
 pub(crate) struct Pieces<'a>(pub(crate) &'a [u8], pub(crate) usize);
 
 impl Read for Pieces<'_> {
@@ -31,7 +31,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// A document is read to an end, whatever it is, and the same is found however it comes.
+/// Checks that any document is read to an end, and that the findings do not depend on its transfer.
 pub(crate) fn check(data: &[u8]) {
     let policy = Arc::new(Policy::of(&Profile::ALL));
     let now = 1_795_550_400;
@@ -46,7 +46,7 @@ pub(crate) fn check(data: &[u8]) {
     about.robots = Some(Arc::new(text));
     let document = read(data, &about);
     let again = read(Pieces(data, 0), &about);
-    // What is inflated of a damaged body before the damage shows depends on the pieces.
+    // How much of a damaged body is inflated before the damage is detected depends on the pieces.
     if document.is_whole || !data.starts_with(b"\x1f") {
         assert_eq!(document.findings.kept(), again.findings.kept());
         assert_eq!(
@@ -58,7 +58,7 @@ pub(crate) fn check(data: &[u8]) {
         assert!(finding.at.is_none_or(|at| at.line > 0 && at.column > 0));
         assert!(!finding.message.is_empty() && finding.message.len() < 100_000);
     }
-    // What is whole, in UTF-8 and has no fault is XML to another parser, or a list of URLs.
+    // A complete document in UTF-8 without a fault is XML for another parser, or a list of URLs.
     let mut findings = document.findings.kept().iter();
     let is_invalid = findings.any(|one| one.invalid || one.rule == Rule::FileWellformed);
     if document.is_whole && !is_invalid && data.starts_with(b"<") {
@@ -89,7 +89,7 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
-/// What lists pages is read alike however it comes, and differs in nothing from itself.
+/// Checks that listed pages do not depend on the transfer, and that a listing does not differ from itself.
 fn compare(data: &[u8]) {
     let reading = Reading {
         max_bytes: MAX_BYTES,
@@ -111,7 +111,7 @@ fn compare(data: &[u8]) {
         let again = read_as(Side::B, &mut Pieces(data, 0));
         let counts = comparison.finish(&Fields::default(), |_, _| false, |_, _| Ok(()));
         let counts = counts.expect("sorted");
-        // As above, of a damaged body more or less may be inflated.
+        // As above, more or less of a damaged body may be inflated.
         if once.is_ok() || !data.starts_with(b"\x1f") {
             assert_eq!(once, again);
             assert_eq!((counts.gone, counts.new, counts.changed), (0, 0, 0));
@@ -120,7 +120,7 @@ fn compare(data: &[u8]) {
     }
 }
 
-/// A page is judged, whatever it is.
+/// Checks the answer for a page with any body.
 fn judge(page: &Page, data: &[u8], policy: &Arc<Policy>) {
     let head = String::from_utf8_lossy(&data[..data.len().min(200)]).into_owned();
     let response = Response {

@@ -2,7 +2,7 @@
 
 use sitemap::time::When;
 
-/// A time that was read is written in the one form that sitemaps have, and means what another library says.
+/// Checks that a valid time is written in the only form that sitemaps have, and means the same for another library.
 pub(crate) fn check(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else {
         return;
