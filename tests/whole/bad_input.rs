@@ -1,4 +1,4 @@
-//! Bad input harms no other record, says what is wrong, and loses nothing.
+//! Tests that bad input affects no other record, is reported, and loses nothing.
 
 use std::io::Write;
 
@@ -172,7 +172,7 @@ async fn settings_without_their_type_are_obeyed() {
         .put(&with(&untyped, json!({"type": "site", "public": true})))
         .await;
     assert_eq!(world.paths().await, ["/a"]);
-    // An edit loses the type: what it says is still obeyed.
+    // An edit loses the type, but the record is still treated as settings.
     world.put(&with(&untyped, json!({"type": "Site"}))).await;
     assert!(world.paths().await.is_empty());
     world.stop().await;

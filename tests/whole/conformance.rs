@@ -1,5 +1,6 @@
-//! The embedded servers do what the ports promise through the real SDK, over HTTP and for the clients that reach DynamoDB
-//! without it; and so does the emulator that `tests/deploy` deploys onto, which nobody here wrote.
+//! Runs the ports' conformance suites through the real SDK against the embedded servers, over HTTP and for the clients that reach
+//! DynamoDB without it. The suites also run against the emulator to which `tests/deploy` deploys, which is not part of this
+//! project.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,10 +10,10 @@ use local::stack::{Options, Stack};
 use local::tables::create_source;
 use table::conformance::schema;
 
-/// A mapping of a table with the key of the suite's.
+/// A mapping for a table with the suite's key.
 const MAPPING: &str = r#"{"key": [{"pk": "S"}, {"sk": "S"}], "fields": {"type": {"constant": "post"}, "url": "url"}}"#;
 
-/// Makes tables and buckets of their own for each case.
+/// Creates separate tables and buckets for each case.
 struct Maker {
     aws: Aws,
     made: AtomicU32,
@@ -56,9 +57,9 @@ async fn the_embedded_servers_conform() {
     stack.stop().await.unwrap();
 }
 
-/// Where the emulator is, as `http://127.0.0.1:PORT`.
+/// The variable with the emulator's address, `http://127.0.0.1:PORT`.
 const EMULATOR: &str = "WAYMARK_EMULATOR";
-/// Cases in which it does otherwise than DynamoDB's documentation says: it takes an update that names an attribute twice.
+/// The cases in which it differs from DynamoDB's documentation: it accepts an update that names an attribute twice.
 const OTHERWISE: [&str; 1] = ["an_update_names_each_attribute_once_and_no_key"];
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! A crash between any two writes, and the event delivered again.
+//! Tests a crash between any two writes, after which the event is delivered again.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn crash_everywhere(
     loop {
         fuse.set(crashes);
         change(&world).await;
-        // Either it blows, or everything was written with fewer writes than it lets pass.
+        // Either the process crashes, or everything was written with fewer writes than the limit.
         let settled = world.settle();
         let blown = async {
             until("the fuse blows", async || fuse.blown()).await;
@@ -53,7 +53,7 @@ async fn crash_everywhere(
     world.stop().await;
 }
 
-/// Claims and ledgers belong together, and no timer is left.
+/// Checks that claims and ledgers agree, and that no timer is left.
 async fn audit(world: &World) {
     let claims = world
         .rows("LOC#")

@@ -1,4 +1,4 @@
-//! Why is this address listed, or not? What the operator's commands say.
+//! Tests the messages of the operator's commands about why an address is listed or not.
 
 use cli::explain::{Explanation, explain, explain_all};
 use cli::status::exclusions::LeftOut;
@@ -55,7 +55,7 @@ async fn every_address_and_every_record_is_explained() {
     let later = said("post/later").await;
     let next = "  next check at 2999-01-01T00:00:00+00:00\n";
     assert!(later.contains(next), "{later}");
-    // Nobody has the address: the records that name it are looked for.
+    // The address has no owner, so the records that name it are searched.
     let draft = said(&format!("https://{SITE}/draft")).await;
     assert!(
         draft.starts_with("post/draft: left out, not_published: status is draft\n"),
@@ -173,7 +173,7 @@ async fn the_status_has_what_changes_next_by_the_clock() {
     assert_eq!((due.at.to_string(), due.pages, due.more), (at(2), 2, false));
     assert_eq!((site.sitemaps, site.urls), (1, 1));
     assert!(status.idle && site.last_published.is_some(), "{status:?}");
-    // A look that does not ask for it takes it over from one that did.
+    // A look without the clock takes that part over from an earlier look that had it.
     let quick = Look {
         clock: false,
         ..what

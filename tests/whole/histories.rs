@@ -1,19 +1,21 @@
-//! Generated histories with faults, against an oracle: whatever happens, the published set is the eligible set.
+//! Runs generated histories with faults, and compares the published set with the eligible set of an oracle.
 //!
-//! - A history is a hundred and more edits of a few records of three sites, so that they collide, with changed settings,
-//!   floods, leaps of time and dropped tables between them (`sim::history`). The oracle says what must be listed (`sim::oracle`).
-//! - It happens while event sources duplicate, delay, split, reorder, lose answers and stop functions anywhere, and calls
-//!   fail before and after they took effect (`run`), and while a crawler reads (`sim::reader`).
-//! - Whenever it rests, and at its end, every page, row and object is compared (`audit`).
+//! - A history has a hundred and more edits of a few records of three sites, so that they collide. In between are changed
+//!   settings, floods, leaps of time and dropped tables (`sim::history`). The oracle knows which pages must be listed
+//!   (`sim::oracle`).
+//! - Meanwhile event sources duplicate, delay, split, reorder, lose answers and stop functions anywhere, calls fail before and
+//!   after they took effect (`run`), and a crawler reads (`sim::reader`).
+//! - At each rest and at the end, every page, row and object is compared (`audit`).
 //!
-//! `WAYMARK_CASES` sets the number of histories, `WAYMARK_SEED` what is drawn; the faults are drawn from it too, but when
-//! they strike depends on the machine. `WAYMARK_FIRST` leaves out those before one. A soak:
+//! `WAYMARK_CASES` sets the number of histories, `WAYMARK_SEED` the seed. The faults come from the same seed, but their moments
+//! depend on the machine. `WAYMARK_FIRST` skips the histories before a number. A soak:
 //!
 //! ```sh
 //! WAYMARK_CASES=2000 cargo test --test whole histories::whatever -- --nocapture
 //! ```
 //!
-//! A history that fails is printed, to be tried in the simulated world, which shortens it (`tests/sim/src/regressions.rs`).
+//! A history that fails is printed. It can then be run in the simulated world, which shortens it
+//! (`tests/sim/src/regressions.rs`).
 
 mod audit;
 mod run;
@@ -30,13 +32,13 @@ use tokio::task::JoinError;
 use run::{Report, run};
 use sim::history::{History, history};
 
-/// Histories of one run, unless `WAYMARK_CASES` says otherwise: some 1,200 steps, a minute. A soak runs 64 and more of a seed.
+/// The histories of one run, unless `WAYMARK_CASES` is set: about 1,200 steps, a minute. A soak runs 64 and more of a seed.
 const CASES: u32 = 8;
-/// Histories that happen at the same time: each waits for its event sources much of the time.
+/// Concurrent histories. Each waits for its event sources much of the time.
 const AT_ONCE: u32 = 4;
-/// How long what a history leaves running may take to end: a failed one is not waited for.
+/// The time limit for the rest of a history to end. A failed history is not waited for.
 const ENDS: Duration = Duration::from_secs(10);
-/// Characters of a reason that are told: it may quote a document.
+/// The most characters of a reason that are printed, because it may quote a document.
 const TOLD: usize = 2_000;
 
 fn number(name: &str) -> Option<u64> {
@@ -44,7 +46,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap())
 }
 
-/// The history of a case, and the seed of its faults.
+/// Returns the history of a case, and the seed of its faults.
 fn drawn(seed: u64, case: u32) -> (u64, History) {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -55,8 +57,8 @@ fn drawn(seed: u64, case: u32) -> (u64, History) {
     tree.unwrap().current()
 }
 
-/// Runs a history in a task of its own, so that a panic is a failure of it, and in a runtime of its own, with which ends
-/// what a panic leaves running.
+/// Runs a history in a task and a runtime of its own. So a panic is a failure of the history, and everything that a panic leaves
+/// running ends with the runtime.
 fn attempt(seed: u64, history: &History) -> Result<Report, String> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
@@ -69,7 +71,7 @@ fn attempt(seed: u64, history: &History) -> Result<Report, String> {
         .map_err(|reason| reason.chars().take(TOLD).collect())
 }
 
-/// What a task that should not have ended says.
+/// Returns the message of a task that should not have ended.
 fn text_of<T>(ended: Result<T, JoinError>) -> String {
     let Err(error) = ended else {
         return "it ended".to_owned();

@@ -1,5 +1,5 @@
-//! An object that is none of ours, in a real bucket: the functions do not read it, and the audit finds nothing behind them. What else
-//! is lost: `sim::scenarios::loss` and `sim::loss`.
+//! Tests a foreign object in a real bucket: the functions do not read it, and the audit finds nothing wrong. Other losses are
+//! tested in `sim::scenarios::loss` and `sim::loss`.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use objects::PUBLISHED_PREFIX;
 /// Longer than a change takes here.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Audits until no scan is under way, and finds nothing.
+/// Audits until no scan is running, and checks that nothing is found.
 async fn finds_nothing(world: &World, repair: bool) {
     for _ in 0..50 {
         let ended = audit(&world.target(), repair, PAUSE, |_| ()).await.unwrap();

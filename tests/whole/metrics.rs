@@ -1,5 +1,4 @@
-//! The metrics tell what was done: each line is held against the embedded metric format, and the numbers against what
-//! was asked for.
+//! Tests the metrics: compares each line with the embedded metric format, and the numbers with the executed work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -15,12 +14,12 @@ use local::stack::Options;
 use objects::ObjectKey;
 use serde_json::{Value, json};
 
-/// A log event (CloudWatch Logs).
+/// The most bytes of a log event (CloudWatch Logs).
 const MAX_LINE: usize = 256 * 1024;
-/// Values of one metric, and dimensions of one set (the format's specification).
+/// The most values of one metric, and dimensions of one set (the format's specification).
 const MAX_VALUES: usize = 100;
 const MAX_DIMENSIONS: usize = 30;
-/// CloudWatch's units (`MetricDatum`), those per second aside.
+/// CloudWatch's units (`MetricDatum`), except those per second.
 const UNITS: [&str; 14] = [
     "Seconds",
     "Microseconds",
@@ -40,12 +39,12 @@ const UNITS: [&str; 14] = [
 /// More than a day, after which an audit is due.
 const DAY_SECONDS: i64 = 86_401;
 
-/// Reads what the functions write.
+/// Collects the lines that the functions write.
 #[derive(Clone, Default)]
 pub(crate) struct Meter(Arc<Mutex<Vec<Value>>>);
 
 impl Meter {
-    /// What writes to it.
+    /// Returns metrics that write to this meter.
     pub(crate) fn metrics(&self) -> Metrics {
         self.metrics_of(Monitoring::Full)
     }
@@ -57,7 +56,7 @@ impl Meter {
         })
     }
 
-    /// Of a stack whose functions write to it.
+    /// Returns options of a stack whose functions write to this meter.
     pub(crate) fn options(&self) -> Options {
         Options {
             metrics: self.metrics(),
@@ -65,7 +64,7 @@ impl Meter {
         }
     }
 
-    /// What was written since the last time: sums, and of seconds and levels the highest.
+    /// Returns the values since the last call: sums, and for seconds and levels the highest.
     pub(crate) fn take(&self) -> BTreeMap<String, u64> {
         let mut totals: BTreeMap<String, u64> = BTreeMap::new();
         for line in self.0.lock().unwrap().drain(..) {
@@ -85,7 +84,7 @@ impl Meter {
     }
 }
 
-/// Reads a line as CloudWatch does.
+/// Parses a line as CloudWatch does.
 fn read(line: &str) -> Value {
     assert!(line.len() <= MAX_LINE && !line.contains('\n'), "{line}");
     let root: Value = serde_json::from_str(line).unwrap();
@@ -156,7 +155,7 @@ fn read(line: &str) -> Value {
     root
 }
 
-/// The names of the metrics of refusals, by the source of the closed enum.
+/// Returns the names of the metrics of refusals, from the source of the closed enum.
 fn refusals() -> BTreeSet<String> {
     let source = crate::template::file("shared/sitemap/src/eligibility.rs");
     let (_, body) = source.split_once("pub fn name(&self)").unwrap();
@@ -171,7 +170,7 @@ fn counts<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
     counts.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// What was counted, without bytes and seconds.
+/// Removes bytes and seconds from the counts.
 fn without_measures(mut counted: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     counted.retain(|name, _| name != "BytesPublished" && !name.ends_with("Seconds"));
     counted
@@ -192,7 +191,7 @@ async fn the_metrics_of_a_load_an_edit_a_deletion_and_a_refusal_are_true() {
         unlisted,
     ];
     let options = Options {
-        sweeps: false, // once a day one publishes all feeds, which would count
+        sweeps: false, // once a day a sweep publishes all feeds, which would be counted
         ..meter.options()
     };
     let world = World::with(options, &load).await;
@@ -221,7 +220,7 @@ async fn the_metrics_of_a_load_an_edit_a_deletion_and_a_refusal_are_true() {
     world.settle().await;
     assert_eq!(meter.take(), counts([("RecordsUnchanged", 1)]));
 
-    // Between clocks that differ by this the seconds are what they differ by.
+    // If two clocks differ, the seconds include the difference.
     let ahead = 1_000;
     world.clock.advance(ahead);
     world.put(&post("/a", 2)).await;
@@ -281,7 +280,7 @@ async fn the_metrics_of_a_load_an_edit_a_deletion_and_a_refusal_are_true() {
     refusal.insert("Refused.not_visible".to_owned(), 1);
     assert_eq!(without_measures(meter.take()), refusal);
 
-    // Refused as before, then for another reason: no entry of it is left.
+    // Refused as before, then for another reason. It has no entry.
     world
         .put(&with(&post("/c", 2), json!({"visibility": "private"})))
         .await;
@@ -296,7 +295,7 @@ async fn the_metrics_of_a_load_an_edit_a_deletion_and_a_refusal_are_true() {
         counts([("RecordsChanged", 1), ("Refused.not_published", 1)])
     );
 
-    // One that changes its type leaves one sitemap for another.
+    // A page with a new type leaves one sitemap for another.
     world
         .put(&with(&post("/a", 2), json!({"type": "page"})))
         .await;
@@ -402,7 +401,7 @@ async fn what_the_audit_finds_and_repairs_is_counted() {
     let meter = Meter::default();
     let world = World::with(meter.options(), &[post("/a", 1), post("/b", 1)]).await;
     let table = &world.stack.reconciler.table;
-    // The first sweep notes when audits begin.
+    // The first sweep stores when audits begin.
     until("an audit is under way", async || {
         table.audit().await.unwrap().is_some()
     })
@@ -458,7 +457,7 @@ async fn what_waits_in_the_failure_bucket_is_a_level() {
     metrics.emit(world.clock.now());
     assert_eq!(meter.take(), counts([]), "no level is no level of zero");
 
-    // Where nobody watches it, nobody pays for the call either.
+    // If the metric is not written, the call is not made either.
     let calls = Calls::default();
     let stack = &world.stack;
     let interceptors = vec![calls.interceptor()];

@@ -1,7 +1,7 @@
-//! What is sent to search engines over HTTP, and what becomes of it if they do not listen. What they are told of, and when:
-//! `sim::scenarios::notices`.
+//! Tests the requests to search engines over HTTP, and failures of the engines. `sim::scenarios::notices` tests which changes are
+//! sent, and when.
 //!
-//! The sweep is called by hand, on a clock that stands still.
+//! The sweep is called directly, with a fixed clock.
 
 mod endpoint;
 
@@ -26,11 +26,11 @@ use sitemap::site::SiteSettings;
 use crate::metrics::Meter;
 
 const KEY: &str = "0123456789abcdef";
-/// Where the clock stands at first, in Unix seconds.
+/// The initial time of the clock, in Unix seconds.
 const NOW: i64 = 1_800_000_000;
 /// A time limit for engines that hang.
 const SHORT: Duration = Duration::from_millis(300);
-/// One for those that do not.
+/// A time limit for engines that do not hang.
 const LONG: Duration = Duration::from_secs(60);
 
 /// A stack whose functions do not run, with a released site that has a key.
@@ -65,7 +65,7 @@ impl Bench {
         self.world.clock.now()
     }
 
-    /// Writes the notices of a change of these paths so many seconds ago.
+    /// Writes the notices of a change of these paths that many seconds ago.
     async fn changed(&self, paths: &[&str], seconds_ago: i64) {
         for path in paths {
             let key = keys::notice(SITE, &url(path));
@@ -84,7 +84,7 @@ impl Bench {
             .await;
     }
 
-    /// Sweeps, and says what the metrics are.
+    /// Runs a sweep, and returns the metrics.
     async fn sweep_to(&self, endpoint: &Endpoint) -> BTreeMap<String, u64> {
         let (stack, meter) = (&self.world.stack, Meter::default());
         let reconciler = Reconciler {
@@ -96,7 +96,7 @@ impl Bench {
         meter.take()
     }
 
-    /// The URLs that are still to be told of, and since when.
+    /// Returns the unsent URLs, with the times of their first unsent changes.
     async fn left(&self) -> Vec<(String, i64)> {
         let rows = self.world.rows("NOTICE#").await.into_values();
         let left =
@@ -110,7 +110,7 @@ impl Bench {
         self.world.stack.reconciler.table.pause(SITE).await.unwrap()
     }
 
-    /// The URLs of the requests since it was last asked.
+    /// Returns the URLs of the requests since the last call.
     fn told(&self) -> Vec<Vec<String>> {
         self.engine
             .requests()
@@ -177,7 +177,7 @@ async fn what_is_taken_or_refused_is_not_told_again() {
         assert_eq!(counted, [(metric.to_owned(), 1)].into(), "{answer:?}");
         assert_eq!(bench.told(), [[url("/a")]], "{answer:?}");
         assert_eq!(bench.left().await, [], "{answer:?}");
-        // What was taken last is remembered, for `waymark status`, and a refusal until something is taken.
+        // The last accepted request is kept for `waymark status`, and a refusal until a request is accepted.
         let remembered = bench.pause().await.map(|pause| {
             assert!(
                 pause.until <= bench.now(),
@@ -209,7 +209,7 @@ async fn what_is_not_taken_now_is_kept_for_a_pause() {
         (Answer::Status(status, header), seconds)
     };
     let answers = [
-        // First, while the clock stands at NOW: four hours later.
+        // First, while the clock is at NOW: four hours later.
         later(503, 4 * 3_600, "Fri, 15 Jan 2027 12:00:00 GMT"),
         later(429, 300, "300"),
         later(429, 60, "5"),
@@ -267,7 +267,7 @@ fn paused(tries: u32, until: i64) -> Pause {
 #[tokio::test(flavor = "multi_thread")]
 async fn pauses_grow_while_nobody_listens() {
     let bench = Bench::start().await;
-    // A port that is bound, where nobody listens, then an engine that fails.
+    // A port that is bound without a listener, then an engine that fails.
     let held = tokio::net::TcpSocket::new_v4().unwrap();
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let nobody = format!("http://{}/", held.local_addr().unwrap());

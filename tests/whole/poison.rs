@@ -1,4 +1,4 @@
-//! Poison: what fails for good or for long harms nothing beside it, and what was given up can be handed over again.
+//! Tests poison: permanent and long failures do not affect other records, and batches that were given up can be replayed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -9,11 +9,11 @@ use local::stack::Options;
 use local::tables::CONTENT_TABLE;
 use serde_json::{Value, json};
 
-/// Times a batch is tried again here.
+/// The retries of a batch here.
 const RETRIES: u32 = 3;
-/// Longer than a scan may stand still before `sweep` wakes it.
+/// Longer than a scan may stall before `sweep` wakes it.
 const STALLED_SECONDS: i64 = 1_000;
-/// The record that poison is about. Its page has another name, so that no other record's calls name it.
+/// The record that the poison affects. Its page has another name, so that no other record's calls name it.
 const TOXIC: &str = "a-toxic-record";
 const OTHER: &str = "other.example.org";
 
@@ -21,7 +21,7 @@ fn toxic(day: u32) -> Value {
     with(&post("/page", day), json!({"id": TOXIC}))
 }
 
-/// A page of another site.
+/// Returns a page of another site.
 fn other(path: &str) -> Value {
     let url = format!("https://{OTHER}{path}");
     with(
@@ -38,13 +38,13 @@ fn options(poison: &Poison) -> Options {
     }
 }
 
-/// The key attribute of the first record of a batch that was given up.
+/// Returns the key attribute of the first record of a batch that was given up.
 fn first(batch: &FailedBatch, key: &str) -> String {
     let record = aws::stream::record(&batch.event.records[0]);
     record.key.text(key).unwrap().to_owned()
 }
 
-/// Waits until so many batches were given up.
+/// Waits until this number of batches were given up.
 async fn given_up(world: &World, batches: usize) {
     until("a batch is given up", async || {
         world.stack.failed.len() >= batches
@@ -52,8 +52,8 @@ async fn given_up(world: &World, batches: usize) {
     .await;
 }
 
-/// These records have ledgers and no other has, but for fences without anything behind them: a reconcile that fails may leave
-/// one of a record that has gone. Each entry has its claim.
+/// Checks that exactly these records have ledgers, except for fences alone, which a failed reconcile of a deleted record may
+/// leave. Each entry must have its claim.
 async fn audit(world: &World, ids: &[&str]) {
     let owners = |rows: Vec<BTreeMap<String, String>>| -> BTreeSet<String> {
         rows.iter()
@@ -75,7 +75,7 @@ async fn audit(world: &World, ids: &[&str]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_that_is_refused_for_good_is_acknowledged_and_its_neighbours_are_listed() {
-    // All its calls, then its transaction alone: it has been fenced and read by then.
+    // All its calls, then only its transaction, when it has been fenced and read.
     for poison in [
         Poison::for_good(TOXIC),
         Poison::for_good_in("TransactWriteItems", TOXIC),
@@ -90,7 +90,7 @@ async fn a_record_that_is_refused_for_good_is_acknowledged_and_its_neighbours_ar
         assert!(poison.failed() > before, "it was tried");
         assert_eq!(world.stack.failed.len(), 0);
 
-        // It was acknowledged: its next event lists it.
+        // It was acknowledged, so only its next event lists it.
         poison.lift();
         world.put(&toxic(3)).await;
         assert_eq!(world.paths().await, ["/a", "/b", "/c", "/page"]);
@@ -111,7 +111,7 @@ async fn a_record_that_fails_for_long_is_given_up_alone_and_listed_when_it_is_ha
         world.put(&post("/c", 1)).await;
         assert_eq!(world.paths().await, ["/a", "/b", "/c"]);
 
-        // As in Lambda, what was behind it in its batch is given up with it, and has been done nonetheless.
+        // As in Lambda, the later records of its batch are given up with it, although they were handled.
         let batches = world.stack.failed.batches();
         assert_eq!(batches.len(), 1, "{batches:?}");
         assert_eq!(batches[0].function, "ingest");
@@ -153,7 +153,7 @@ async fn what_was_given_up_and_has_changed_since_is_listed_as_it_is_now() {
 #[tokio::test(flavor = "multi_thread")]
 async fn regression_a_waiter_that_fails_for_long_keeps_the_address_from_no_other() {
     let twin = |id: &str, day| with(&post("/page", day), json!({"id": id}));
-    // It may wait for the address, and cannot take it.
+    // It can wait for the address, but cannot take it.
     let poison = Poison::passing_in("TransactWriteItems", &format!("owner\":{{\"S\":\"{TOXIC}"));
     let world = World::with(options(&poison), &[twin("the-owner", 1)]).await;
     world.put(&toxic(2)).await;
@@ -169,7 +169,7 @@ async fn regression_a_waiter_that_fails_for_long_keeps_the_address_from_no_other
     assert_eq!(listed().await, third);
     assert!(poison.failed() > 0, "the other was tried before");
 
-    // It waits still, for the one that has it now.
+    // It still waits, for the present owner.
     poison.lift();
     world.delete("the-third").await;
     assert_eq!(listed().await.as_deref(), Some("2026-01-02T12:00:00+00:00"));
@@ -239,7 +239,7 @@ async fn a_scan_that_was_given_up_goes_on_by_the_clock() {
     poison.lift();
     world.clock.advance(STALLED_SECONDS);
     assert_eq!(world.paths().await, ["/a"]);
-    // What was given up is done by now, and does no harm.
+    // Everything that was given up is done by now, and the replay does no harm.
     assert_eq!(world.stack.redrive().await, 1);
     assert_eq!(world.paths().await, ["/a"]);
     world.stop().await;
@@ -297,7 +297,7 @@ async fn whatever_is_given_up_is_made_good_by_handing_it_over_again() {
     let (mut given_up, mut lifted) = (0, false);
     let until = Instant::now() + PATIENCE;
     loop {
-        // Longer than a scan may stand still whose event was given up.
+        // Longer than a scan may stall whose event was given up.
         world.clock.advance(STALLED_SECONDS);
         let settled = tokio::time::timeout(Duration::from_secs(2), world.settle()).await;
         let batches = world.stack.redrive().await;
@@ -306,7 +306,7 @@ async fn whatever_is_given_up_is_made_good_by_handing_it_over_again() {
             if lifted {
                 break;
             }
-            // A sweep may come at any moment: it must not fail after the last look.
+            // A sweep may come at any moment, and must not fail after the last comparison.
             chaos.lift();
             lifted = true;
         }
@@ -349,7 +349,7 @@ async fn a_damaged_ledger_harms_its_record_alone() {
     assert_eq!(world.paths().await, ["/a", "/b", "/c"]);
     let lastmod = listed[&format!("https://{SITE}/a")].lastmod.as_deref();
     assert_eq!(lastmod, Some("2026-01-01T12:00:00+00:00"), "as it was");
-    // A pass over all records steps over it.
+    // A pass over all records skips it.
     world
         .put(&settings(json!({"types": {"post": {"priority": 0.3}}})))
         .await;

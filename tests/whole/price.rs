@@ -1,4 +1,4 @@
-//! One price model: what the command says of costs is what the simulated costs are multiplied by.
+//! Tests that the command and the simulated world use the same prices.
 
 #[test]
 fn a_dry_run_s_write_unit_costs_what_the_counted_ones_cost() {

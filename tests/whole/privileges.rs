@@ -1,4 +1,4 @@
-//! Each role may do what its function does, and nothing else: recorded calls against `template.yaml`.
+//! Tests that each role allows exactly what its function does, by comparing recorded calls with `template.yaml`.
 
 mod by_hand;
 mod deployment;
@@ -11,38 +11,38 @@ use harness::calls::Calls;
 use local::invocation::{HTTP, INGEST, REGENERATE, SWEEP};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 
-/// The user's own table.
+/// The user's table.
 const SOURCE: &str = "magazine";
 /// The failure bucket.
 const FAILURES_BUCKET: &str = "waymark-failures";
 
-/// A function's role, and what Lambda itself does with it.
+/// A function's role, and the actions that Lambda itself takes with it.
 struct Role {
     name: &'static str,
     function: &'static str,
-    /// Actions, and on what. No call of ours is one of these, so none is recorded.
+    /// Lambda's actions, each with its resource. They are never recorded, because no call of Waymark's is one of them.
     lambdas: &'static [(&'static [&'static str], &'static str)],
 }
 
-/// Lambda writes a function's log.
+/// The actions with which Lambda writes a function's log.
 const LOG: &[&str] = &["logs:CreateLogStream", "logs:PutLogEvents"];
-/// Lambda reads the stream that a function is behind (AWS's managed policy `AWSLambdaDynamoDBExecutionRole`).
+/// The actions with which Lambda reads a function's stream (AWS's managed policy `AWSLambdaDynamoDBExecutionRole`).
 const STREAM: &[&str] = &[
     "dynamodb:DescribeStream",
     "dynamodb:GetRecords",
     "dynamodb:GetShardIterator",
     "dynamodb:ListStreams",
 ];
-/// Lambda puts what a function behind a stream could not handle into a bucket, and looks whether it may, on all of it (SAM's
-/// own policy `s3_send_event_payload_role_policy`).
+/// The action with which Lambda puts failed batches into a bucket. It also checks the permission for the whole bucket (SAM's own
+/// policy `s3_send_event_payload_role_policy`).
 const FAILURE: &[&str] = &["s3:PutObject"];
 const FAILURES: &[&str] = &["s3:ListBucket"];
-/// Tables and buckets ask for the stack's key, if there is one, in the name of who reads or writes them:
+/// The actions with which tables and buckets use the stack's key, if there is one, in the name of the reader or writer:
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html>,
 /// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html>.
 const READ_WITH_KEY: &[&str] = &["kms:Decrypt"];
 const PUT_WITH_KEY: &[&str] = &["kms:GenerateDataKey"];
-/// Lambda sends traces, if they are asked for. X-Ray knows no resources.
+/// The actions with which Lambda sends traces, if they are enabled. X-Ray has no resources.
 const TRACE: &[&str] = &["xray:PutTelemetryRecords", "xray:PutTraceSegments"];
 
 const ROLES: [Role; 4] = [
@@ -94,7 +94,7 @@ const ROLES: [Role; 4] = [
 ];
 
 impl Role {
-    /// What IAM is asked for it.
+    /// Returns the actions that IAM has to allow for this role.
     fn asked(&self, calls: &Calls) -> BTreeSet<Asked> {
         let own = self.lambdas.iter().flat_map(|(actions, on)| {
             let asked = |action: &&str| Asked::new(action, on, None);
@@ -106,7 +106,7 @@ impl Role {
             let action = used.action;
             let on = resource(&action.on);
             match action.key {
-                // An object is a resource of its own; an item is not.
+                // An object is a resource of its own, but an item is not.
                 Some(key) if action.name.starts_with("s3:") => {
                     Asked::new(&action.name, &format!("{on}/{key}"), None)
                 }
@@ -117,7 +117,7 @@ impl Role {
     }
 }
 
-/// The template's name of what the local stack calls so.
+/// Returns the template's name for a resource of the local stack.
 fn resource(name: &str) -> &'static str {
     match name {
         CONTENT_TABLE => "ContentTable",
@@ -148,7 +148,7 @@ async fn each_role_may_do_what_its_function_does_and_nothing_else() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     for role in &ROLES {
         let (grants, asked) = (granted(&template, role.name), role.asked(&calls));
-        // Each grant that is taken away is missed, and nothing can be added that is not noticed.
+        // Without any one of the grants an action is missing, and any additional grant is reported.
         for at in 0..grants.len() {
             let mut fewer = grants.clone();
             let taken = fewer.remove(at);

@@ -1,4 +1,4 @@
-//! Redrive: what was given up lies in the failure bucket as Lambda writes it, and is handed over again.
+//! Tests redrive: batches that were given up are in the failure bucket as Lambda writes them, and are replayed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,11 +14,11 @@ use local::tables::CONTENT_TABLE;
 use serde_json::{Value, json};
 
 const FAILURES: &str = "waymark-failures";
-/// The record that poison is about.
+/// The record that the poison affects.
 const TOXIC: &str = "a-toxic-record";
-/// Times a batch is tried again here.
+/// The retries of a batch here.
 const RETRIES: u32 = 2;
-/// Longer than a scan may stand still before `sweep` wakes it.
+/// Longer than a scan may stall before `sweep` wakes it.
 const STALLED_SECONDS: i64 = 1_000;
 
 /// The failure bucket of a world.
@@ -46,7 +46,7 @@ impl Failures {
         request.body(body).send().await.unwrap();
     }
 
-    /// Writes the batches that were given up, and takes them out of their queue.
+    /// Writes the batches that were given up into the bucket, and takes them out of their queue.
     async fn fill(&mut self, world: &World) -> usize {
         let batches = world.stack.failed.drain();
         for batch in &batches {
@@ -69,7 +69,7 @@ impl Failures {
     }
 }
 
-/// A batch as Lambda writes it, its payload a text or an object.
+/// Returns a batch as Lambda writes it, with its payload as a text or an object.
 fn failure(batch: &FailedBatch, as_object: bool) -> Value {
     let mut event = serde_json::to_value(&batch.event).unwrap();
     if !as_object {
@@ -98,7 +98,7 @@ fn failure(batch: &FailedBatch, as_object: bool) -> Value {
     })
 }
 
-/// What an operator looks at while calls fail.
+/// Returns an operator's target whose calls may fail.
 fn poisoned(world: &World, poison: &Poison) -> Target {
     let (dynamodb, s3) = (&world.stack.dynamodb_endpoint, &world.stack.s3_endpoint);
     let aws = Aws::on_loopback(dynamodb, s3, vec![poison.interceptor()]);
@@ -110,7 +110,7 @@ fn poisoned(world: &World, poison: &Poison) -> Target {
     }
 }
 
-/// Redrives: how many objects are left, and what came of each.
+/// Runs a redrive. Returns the number of objects that are left, and the outcome of each.
 async fn redriven(target: &Target, failures: &Failures) -> (usize, Vec<String>) {
     let mut outcomes = Vec::new();
     let report = |_: &str, outcome: &Outcome| outcomes.push(outcome.to_string());
@@ -264,7 +264,7 @@ async fn whatever_was_given_up_is_made_good_by_a_redrive() {
     };
     let world = World::with(options, &[]).await;
     let mut failures = Failures::of(&world).await;
-    // However often it happens, it ends with the same records.
+    // The result does not depend on how often this happens.
     let edit = async || {
         for n in 0..60 {
             world.put(&post(&format!("/{}", n % 12), n % 27 + 1)).await;
@@ -281,7 +281,7 @@ async fn whatever_was_given_up_is_made_good_by_a_redrive() {
             Instant::now() < until,
             "it goes on failing, and {given_up} records were given up"
         );
-        // Longer than a scan may stand still whose event was given up.
+        // Longer than a scan may stall whose event was given up.
         world.clock.advance(STALLED_SECONDS);
         let settled = tokio::time::timeout(Duration::from_secs(2), world.settle()).await;
         let written = failures.fill(&world).await;
@@ -293,11 +293,11 @@ async fn whatever_was_given_up_is_made_good_by_a_redrive() {
                 break;
             }
             if given_up == 0 {
-                // Whether a record fails often enough to be given up is chance.
+                // It is random whether a record fails often enough to be given up.
                 edit().await;
                 continue;
             }
-            // A sweep may come at any moment: it must not fail after the last look.
+            // A sweep may come at any moment, and must not fail after the last comparison.
             chaos.lift();
             lifted = true;
         }

@@ -1,4 +1,4 @@
-//! Services that go silent: every call ends, as a failure that may pass.
+//! Tests silent services: every call ends with a temporary failure.
 
 use std::time::Duration;
 
@@ -19,21 +19,21 @@ const SHORT: Timeouts = Timeouts {
     attempt: Duration::from_millis(150),
     operation: Duration::from_millis(500),
 };
-/// Longer than any call with these limits takes on a busy machine.
+/// Longer than any call with these limits takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where an answer stops, on a connection that stays open.
+/// The point at which an answer stops, on a connection that stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Silence {
     /// Before its first byte.
     Whole,
-    /// Behind its head.
+    /// After its head.
     Body,
     /// In the middle of its body.
     Rest,
 }
 
-/// Accepts every connection, and answers each request up to there.
+/// Accepts every connection, and answers each request up to that point.
 async fn silent(silence: Silence) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -49,7 +49,7 @@ async fn silent(silence: Silence) -> String {
                     Silence::Body => head.to_owned(),
                     Silence::Rest => format!("{head}{}", " ".repeat(50)),
                 };
-                // A client that has gone asks nothing.
+                // A client that has disconnected sends nothing.
                 if asked.is_ok() && stream.write_all(answer.as_bytes()).await.is_ok() {
                     while stream.read(&mut request).await.is_ok_and(|bytes| bytes > 0) {}
                 }

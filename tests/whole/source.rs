@@ -1,4 +1,4 @@
-//! A table of the user's own: its items are content, whatever they look like.
+//! Tests a user's table, whose items are content of any shape.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const TABLE: &str = "magazine";
 /// Longer than a change takes here.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// A single table with posts and users, keyed by text and number.
+/// Returns the mapping of a single table with posts and users, whose key is a text and a number.
 fn mapping() -> Value {
     json!({
         "key": [{"pk": "S"}, {"sk": "N"}],
@@ -50,7 +50,7 @@ fn options() -> Options {
     }
 }
 
-/// A live post: partition key `POST#<slug>`, sort key `n`, changed on a day of January 2026.
+/// Returns a live post: partition key `POST#<slug>`, sort key `n`, changed on a day of January 2026.
 fn item(slug: &str, n: i64, day: i64) -> Value {
     let updated = 1_767_225_600_000_i64 + (day - 1) * 86_400_000;
     json!({"pk": format!("POST#{slug}"), "sk": n, "entity": "POST", "slug": slug, "state": "live",
@@ -76,11 +76,11 @@ async fn delete(world: &World, slug: &str, n: i64) {
     delete.send().await.unwrap();
 }
 
-/// Nothing is wrong, harmless or not.
+/// Checks that an audit finds nothing, not even harmless problems.
 async fn is_sound(world: &World) {
     world.settle().await;
     let ended = audit(&world.target(), false, PAUSE, |_| ()).await;
-    // A commit that lost a race leaks its slot until the next repair: harmless.
+    // A commit that lost a race leaks its slot until the next repair, which is harmless.
     let Ended::Whole(mut found) = ended.unwrap() else {
         panic!("not audited");
     };
@@ -88,7 +88,7 @@ async fn is_sound(world: &World) {
     assert_eq!(found, []);
 }
 
-/// Waits until these paths are listed: something that no event calls for comes with the sweep.
+/// Waits until these paths are listed. Changes without an event come with the sweep.
 async fn becomes(world: &World, expected: &[&str]) {
     let mut listed = world.paths().await;
     for _ in 0..100 {
@@ -117,7 +117,7 @@ async fn a_users_items_are_listed_as_the_mapping_says() {
     assert_eq!(world.paths().await, ["/first/", "/own/"]);
     is_sound(&world).await;
 
-    // What of an item changes shows: its time, its images, its tags, its status, its address.
+    // Every part of an item affects the page: its time, its images, its tags, its status, its address.
     let archive = json!({"slug": "tag/rust", "section": "tag", "archive": {"taxonomy": "tag", "term": "rust"}});
     put(&world.stack, &with(&item("rust", 1, 1), archive)).await;
     let edited = json!({"media": [{"src": "a b.png"}, {"no": 1}, {"src": "2.png"}], "tags": [{"name": "rust"}, {}]});
@@ -145,7 +145,7 @@ async fn a_users_items_are_listed_as_the_mapping_says() {
     .await;
     let expected = ["/first/", "/moved/", "/own/", "/tag%2Frust/"];
     assert_eq!(world.paths().await, expected);
-    // An item and a record that want one address have it once.
+    // If an item and a record want the same address, it is listed once.
     world
         .put(&with(&post("/moved/", 1), json!({"id": "twin"})))
         .await;
@@ -153,7 +153,7 @@ async fn a_users_items_are_listed_as_the_mapping_says() {
     assert_eq!(world.refusal("twin").await.as_deref(), Some("duplicate"));
     world.delete("twin").await;
 
-    // It leaves as it stops matching, as it is withdrawn, and as it is deleted.
+    // It is removed when it stops matching, when it is withdrawn, and when it is deleted.
     put(
         &world.stack,
         &with(&item("draft", 2, 3), json!({"entity": "NOTE"})),
@@ -281,7 +281,7 @@ async fn a_poisonous_item_holds_up_none_beside_it() {
     let client = world.stack.aws.dynamodb().await.clone();
     let put_binary = client.put_item().table_name(TABLE).set_item(Some(binary));
     put_binary.send().await.unwrap();
-    // What is wrong with it does not decide whether it is listed.
+    // Its problems do not decide whether it is listed.
     let mut expected: Vec<String> = (0..poison.len()).map(|n| format!("/good{n}/")).collect();
     expected.push("/meta/".to_owned());
     assert_eq!(world.paths().await, expected);
@@ -409,7 +409,7 @@ async fn an_own_record_that_begins_with_the_mark_is_ignored_and_holds_up_nothing
         assert_eq!(world.refusal("@x").await, None);
         is_sound(&world).await;
 
-        // A page of one: the scan goes through both tables and past what it leaves out, to its end.
+        // Pages of one record. The scan goes through both tables and past foreign items, to its end.
         let content = &world.stack.reconciler.content;
         let (mut ids, mut after, mut pages) = (Vec::new(), None::<String>, 0);
         loop {

@@ -1,4 +1,5 @@
-//! The bucket's port and the clients over HTTP, against the embedded servers. The tables' rows: `sim::scenarios::store`.
+//! Tests the bucket's port and the clients over HTTP, against the embedded servers. The tables' rows are tested in
+//! `sim::scenarios::store`.
 
 use aws::{Aws, Timeouts};
 use bytes::Bytes;
@@ -45,7 +46,7 @@ async fn equal_texts_of_two_stamps_are_two_objects_and_one_document() {
         }
         assert_ne!(etags[0], etags[1], "{key}");
         assert_eq!(etags[0], etags[2], "{key}");
-        // A text that was written without a seal, or is cut off, is read as it is.
+        // A text that was written without a seal, or is incomplete, is read as it is.
         let s3 = stack.aws.s3().await;
         let stored = s3.get_object().bucket(BUCKET).key(key.path());
         let metadata = stored.send().await.unwrap().metadata().cloned();
@@ -155,7 +156,7 @@ async fn no_client_of_the_local_stack_reaches_beyond_this_machine() {
 
 #[tokio::test]
 async fn a_client_without_an_endpoint_reaches_nothing_from_here() {
-    // Only a refused connection names the address, so there is time for one, even where all is slow.
+    // Only a refused connection names the address, so there must be enough time for one, even on a slow machine.
     let patient = Timeouts {
         attempt: PATIENCE,
         operation: PATIENCE,

@@ -1,4 +1,4 @@
-//! The template and the code agree.
+//! Tests that the template and the code agree.
 
 mod monitoring;
 mod nested;
@@ -13,7 +13,7 @@ use engine::metrics::Monitoring;
 use serde_norway::Value;
 use sitemap::mapping::MAX_MAPPING_BYTES;
 
-/// The functions' resources.
+/// The logical ids of the functions.
 const FUNCTIONS: [&str; 4] = [
     "IngestFunction",
     "RegenerateFunction",
@@ -21,17 +21,17 @@ const FUNCTIONS: [&str; 4] = [
     "SweepFunction",
 ];
 
-/// A file of the project.
+/// Returns the text of a file of the project.
 pub(crate) fn file(path: &str) -> String {
     std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// The template.
+/// Returns the template with its tags.
 pub(crate) fn tagged() -> Value {
     serde_norway::from_str(&file("template.yaml")).unwrap()
 }
 
-/// A template, with CloudFormation's tags taken off.
+/// Returns a template without CloudFormation's tags.
 fn read(path: &str) -> Value {
     untagged(serde_norway::from_str(&file(path)).unwrap())
 }
@@ -72,7 +72,7 @@ fn texts(value: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A number, or the default of the parameter that is in its place.
+/// Returns a number, or the default of the parameter in its place.
 fn number(template: &Value, value: &Value) -> Option<u64> {
     let parameter = |name| template["Parameters"][name]["Default"].as_u64();
     value
@@ -155,7 +155,7 @@ fn the_tables_are_the_local_stacks() {
     }
 }
 
-/// Whether an event filter of Lambda's matches a stream record: the operators that the template uses.
+/// Returns whether a Lambda event filter matches a stream record. It supports the operators that the template uses.
 fn matches(pattern: &serde_json::Value, event: &serde_json::Value) -> bool {
     match pattern {
         serde_json::Value::Object(fields) => fields
@@ -238,7 +238,7 @@ fn the_streams_filter_lets_through_what_the_code_follows() {
     assert!(passed > 0 && stopped > 0);
 }
 
-/// How long a stream keeps a record, in seconds.
+/// The seconds for which a stream keeps a record.
 const STREAM_SECONDS: i64 = 86_400;
 
 #[test]
@@ -267,7 +267,7 @@ fn streams_outlast_an_outage_and_lose_nothing() {
         assert!((1..=10_000).contains(&count("BatchSize")));
         assert!((1..=300).contains(&count("MaximumBatchingWindowInSeconds")));
         assert!((1..=10).contains(&count("ParallelizationFactor")));
-        // Until it is too old, and then it is kept elsewhere while the stream still has it.
+        // Records are retried until they are too old. Then they are put elsewhere while the stream still has them.
         assert_eq!(properties["MaximumRetryAttempts"].as_i64(), Some(-1));
         let age = properties["MaximumRecordAgeInSeconds"].as_i64().unwrap();
         assert!(STREAM_SECONDS / 2 < age && age < STREAM_SECONDS);
@@ -295,7 +295,7 @@ fn streams_outlast_an_outage_and_lose_nothing() {
 fn what_is_asked_of_lambda_is_within_its_bounds() {
     // https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
     let (memory_mib, timeout_seconds, environment_bytes) = (128..=10_240, 1..=900, 4_096);
-    // A stack's name has 128 bytes at most, and stands in those of its tables; a bucket's has 63, any table's 255.
+    // A stack's name has at most 128 bytes, and is a part of its tables' names. A bucket's name has at most 63, a table's 255.
     let (stack, table, bucket, any_table) = (128, 160, 63, 255);
     let levels = Monitoring::ALL;
     let template = template();
@@ -357,7 +357,7 @@ fn a_call_that_hangs_takes_a_third_of_a_functions_time_at_most() {
     }
     let http = http_function::TIMEOUTS;
     assert_eq!((http.attempt, http.operation), (seconds(3), seconds(8)));
-    // What `sweep` tells search engines and CloudFormation has limits of its own.
+    // The requests of `sweep` to search engines and CloudFormation have limits of their own.
     let limit = template["Resources"]["SweepFunction"]["Properties"]["Timeout"].as_u64();
     assert_eq!(
         limit.map(|limit| limit.cast_signed()),
@@ -402,7 +402,7 @@ fn nothing_is_open_to_the_public_and_no_grant_is_for_everything() {
                             }
                         };
                         let actions = list(&statement["Action"]);
-                        // X-Ray knows no resources.
+                        // X-Ray has no resources.
                         let of_traces = actions.iter().all(|action| action.starts_with("xray:Put"));
                         let on = list(&statement["Resource"]);
                         let on = on.iter().filter(|on| !(of_traces && *on == "*"));

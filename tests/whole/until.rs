@@ -1,4 +1,4 @@
-//! `waymark status --until`: what it waits for is so when it ends, and what is not so is named.
+//! Tests `waymark status --until`: its goal is reached when it ends, and otherwise the missing parts are named.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// Longer than anything takes here on a loaded machine.
 const LONG: Duration = Duration::from_secs(120);
-/// Long enough for a look, and too short for what never comes.
+/// Long enough for one check, but not for something that never comes.
 const SHORT: Duration = Duration::from_secs(6);
 
 async fn wait(world: &World, goal: Goal, timeout: Duration) -> Waited {
@@ -26,7 +26,7 @@ async fn published(world: &World) {
     assert!(waited.reached, "{waited:?}");
 }
 
-/// Whether a page is in the public files, without waiting.
+/// Returns whether a page is in the public files, without waiting.
 async fn is_listed(world: &World, path: &str) -> bool {
     let loc = format!("https://{SITE}{path}");
     world.crawler.entries().await.contains_key(&loc)
@@ -50,7 +50,7 @@ async fn published_is_when_all_that_was_written_before_is_in_the_files() {
     assert!(is_listed(&world, "/a").await);
     for round in 0..5 {
         let path = format!("/{round}");
-        // Of a type of its own: there is a new sitemap, which the index has to name, too.
+        // The page has a new type, so there is a new sitemap, which the index has to list, too.
         let kind = with(&post(&path, 2), json!({"type": format!("kind{round}")}));
         world.put(&kind).await;
         published(&world).await;
@@ -84,7 +84,7 @@ async fn a_file_that_is_not_what_its_rows_say_is_waited_for_and_named() {
         let waited = wait(&world, Goal::Published, SHORT).await;
         assert!(!waited.reached, "{waited:?}");
         assert_eq!(waited.left, [format!("{key}: {problem}")]);
-        // Nothing goes on because of it.
+        // This starts nothing.
         assert!(wait(&world, Goal::Idle, SHORT).await.reached);
         world.stop().await;
     }

@@ -1,4 +1,4 @@
-//! What a viewer says of the site that it wants, over HTTP.
+//! Tests the site header of viewers over HTTP.
 
 use harness::{World, post, with};
 use http::Method;

@@ -1,4 +1,4 @@
-//! What must be so at rest: every row and every object (`sim::audit`), and what crawlers are told.
+//! Checks the state at rest: every row and every object (`sim::audit`), and the answers for crawlers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use sim::audit::{Rows, Tally, same, text_of};
 use sim::history::{RECORDED, SITES};
 use sim::oracle::{Oracle, Truth};
 
-/// Fails with the first thing that is not as it should be.
+/// Returns the first difference as an error.
 pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Result<Tally, String> {
     let rows = Rows(world.rows("").await);
     let mut published = BTreeMap::new();
@@ -29,7 +29,7 @@ pub(super) async fn audit(world: &World, oracle: &Oracle, orphaned: bool) -> Res
     Ok(tally)
 }
 
-/// What crawlers are told of a site.
+/// Checks the answers for crawlers of a site.
 async fn listed(world: &World, oracle: &Oracle, truth: &Truth, site: usize) -> Result<(), String> {
     let crawler = world.crawler.of(SITES[site]);
     let index = crawler.get("/sitemap_index.xml").await;
@@ -47,7 +47,7 @@ async fn listed(world: &World, oracle: &Oracle, truth: &Truth, site: usize) -> R
             if matches!(object, ObjectKey::Shard { .. }) {
                 let path = format!("/{}", object.file_name());
                 let answer = crawler.get(&path).await;
-                // Closed not long ago, it is empty.
+                // A sitemap that was closed recently is empty.
                 if answer.status != 404 {
                     sim::audit::check(&path, &answer.urlset(&path), &Vec::new())?;
                 }

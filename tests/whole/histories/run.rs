@@ -1,4 +1,4 @@
-//! Lets a history happen, with faults, and compares what comes of it.
+//! Runs a history with faults, and compares the result.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -24,61 +24,61 @@ use sim::history::{History, KNOWN, MOST_CROWD, PAGE, Page, RECORDED, SITES, Sett
 use sim::oracle::{Backup, Oracle};
 use sim::reader::{Board, Pace, Reader, Seen};
 
-/// How the crawler reads. Moves take milliseconds; a machine that has much else to do, with calls that fail, takes seconds.
+/// The pace of the crawler. Moves take milliseconds, or seconds on a loaded machine with failing calls.
 const PACE: Pace = Pace {
     pause: Duration::from_millis(50),
-    // Of real time, on a machine that does other things, and beside faults: the simulated world measures how long it takes.
+    // In real time, on a loaded machine, and with faults. The simulated world measures the actual time.
     transition: Duration::from_secs(300),
     unconditional: 1,
 };
-/// How likely each fault is, for each delivery.
+/// The probability of each fault, for each delivery.
 const FAULTS: f64 = 0.12;
-/// How likely each fault is, for each call of the SDK: for half of the histories the former. A call may meet some
-/// ten of them, half of which outlast the SDK's tries; a page of the scan, or an event of a page in 120 parts, makes
-/// hundreds of calls, and is done again if one of them fails. At twice the latter it would take hundreds of times.
+/// The probabilities of each fault, for each call of the SDK. Half of the histories have the former. A call may meet about ten of
+/// them, half of which outlast the SDK's tries. A page of the scan, or an event of a page in 120 parts, makes hundreds of calls,
+/// and is repeated if one of them fails. With twice the latter probability it would be repeated hundreds of times.
 const CALL_FAULTS: [f64; 2] = [0.000_5, 0.002];
-/// Longer than `http` believes a site file, in seconds.
+/// Longer than `http` caches a site file, in seconds.
 const SITE_FILE_AGE: i64 = 10;
-/// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends.
+/// Comparisons before a difference counts as a failure. The next sweep repairs what a fault has prevented.
 const LOOKS: u32 = 2;
-/// Sweeps within which the feeds are published that wait.
+/// The most sweeps until all waiting feeds are published.
 const SWEEPS: u32 = 20;
-/// How long one history may take: hundreds of times what it takes on a quiet machine. Each wait in it has a lower limit.
+/// The time limit of one history: hundreds of times the duration on an idle machine. Each wait in it has a lower limit.
 const HISTORY: Duration = Duration::from_secs(1_200);
-/// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
-/// gone.
+/// The hours for which an emptied sitemap is served. If they pass faster than an index is published, it lists a sitemap that no
+/// longer exists.
 const GRACE_HOURS: i64 = 48;
-/// Repairs until one that finds nothing: what the faults have hindered, the next one does.
+/// The most repairs until one finds nothing. The next repair does what faults have prevented.
 const REPAIRS: u32 = 6;
-/// Writes of a flood that are under way at the same time.
+/// Concurrent writes of a flood.
 const AT_ONCE: usize = 8;
 
-/// What runs were.
+/// The counts of runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Report {
     histories: u64,
     steps: u64,
-    /// Records written and deleted.
+    /// Records that were written or deleted.
     edits: u64,
-    /// Comparisons of everything, and those that needed another sweep.
+    /// Comparisons of everything, and how many of them needed another sweep.
     rests: u64,
     late: u64,
-    /// Rows and objects lost.
+    /// Rows and objects that were lost.
     lost: u64,
-    /// Calls that failed or were held up, by how.
+    /// Calls that failed or were delayed, by kind.
     call_faults: BTreeMap<&'static str, u64>,
-    /// Objects written, and puts that another was faster than.
+    /// Objects that were written, and puts that lost to another one.
     puts: u64,
     lost_puts: u64,
-    /// Times that the reader read all sites, and for how long it saw the slowest move.
+    /// How often the reader read all sites, and the duration of the slowest move that it saw.
     looks: u64,
     slowest: Duration,
-    /// What was found at the end.
+    /// The counts of the final comparison.
     tally: Tally,
 }
 
 impl Report {
-    /// Adds up.
+    /// Adds the counts of another report.
     pub(super) fn add(&mut self, other: &Self) {
         self.histories += other.histories;
         self.steps += other.steps;
@@ -141,7 +141,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Runs a history, with faults drawn from a seed, while a crawler reads.
+/// Runs a history with faults from a seed, while a crawler reads.
 pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> {
     beside(seed, history, |public, board| {
         Reader::new(public, Clock::system().env(), PACE, board).read_for_ever()
@@ -149,7 +149,8 @@ pub(super) async fn run(seed: u64, history: &History) -> Result<Report, String> 
     .await
 }
 
-/// The same with this reader. It reads for ever: one that ends has seen what it must not, and the history ends with it.
+/// Runs a history as [`run`] does, with this reader. The reader never ends, unless it finds a violation. Then the history ends
+/// too.
 async fn beside<R>(
     seed: u64,
     history: &History,
@@ -203,24 +204,25 @@ where
     (report.looks, report.slowest) = board.seen();
     let counts = world.stack.s3.counts();
     (report.puts, report.lost_puts) = (counts.puts, counts.puts_refused);
-    // A history that failed may have left batches that cannot succeed: its reason is the one to tell.
+    // A history that failed may have left batches that cannot succeed. Its own reason is the one to report.
     happened?;
     world.stop().await;
     Ok(report)
 }
 
-/// A history under way.
+/// A running history.
 struct Run {
     world: World,
     board: Arc<Board>,
     oracle: Oracle,
-    /// Hours passed since everything was last published.
+    /// The hours since everything was last published.
     passed: i64,
     /// Whether the table was dropped since then.
     dropped: bool,
-    /// Whether the site that is one by its record has objects and neither a record nor a row: then they stay as they are.
+    /// Whether the site that is known only by its record has objects but neither a record nor a row. Then its objects stay as
+    /// they are.
     orphaned: bool,
-    /// Whether anything was lost since everything was last compared.
+    /// Whether anything was lost since the last comparison.
     lost: bool,
     report: Report,
 }
@@ -277,11 +279,11 @@ impl Run {
             }
             Step::Site(site, settings) => self.settings(*site, settings).await,
             Step::Restore => self.restore().await,
-            // Here all records are our own.
+            // All records of this test are in Waymark's own table.
             Step::Deploy(_) | Step::Wait(_) => {}
             Step::Pass(hours) => self.pass(*hours).await,
             Step::DropTable => self.drop_table().await,
-            // Here rows are only lost.
+            // In this test rows are only lost, not damaged.
             Step::LoseRow(at) | Step::DamageRow(at) => self.lose_row(*at).await,
             Step::LoseObject(at) => {
                 self.rest().await?;
@@ -293,7 +295,7 @@ impl Run {
         Ok(())
     }
 
-    /// Copies all records of the backup back, and deletes those that came later.
+    /// Copies all records of the backup back, and deletes those that were added later.
     async fn restore(&mut self) {
         let Backup { pages, settings } = self.oracle.backup.clone();
         for (site, settings) in settings.iter().enumerate() {
@@ -313,7 +315,7 @@ impl Run {
     }
 
     async fn lose_row(&mut self, at: usize) {
-        // Each kind of row as often as any other.
+        // Each kind of row with the same probability.
         let mut kinds: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
         for (pk, sk) in self.world.rows("").await.into_keys() {
             let of_kind = kinds.entry(kind(&pk).to_owned()).or_default();
@@ -329,7 +331,7 @@ impl Run {
         self.world.delete_row(pk, sk).await;
         self.report.lost += 1;
         self.lost = true;
-        // Nobody knows it then.
+        // The site is unknown then.
         self.orphaned |=
             *pk == engine::keys::site(SITES[KNOWN]).pk && self.oracle.settings[KNOWN].is_none();
     }
@@ -350,7 +352,7 @@ impl Run {
         self.lost = true;
     }
 
-    /// Has the audit make good what was lost.
+    /// Runs the audit until it has repaired the losses.
     async fn repair(&self) -> Result<(), String> {
         let target = self.world.target();
         let mut findings = Vec::new();
@@ -369,7 +371,7 @@ impl Run {
         Err(format!("never made good: {findings:#?}"))
     }
 
-    /// Nothing is wrong, so the audit finds nothing.
+    /// Checks that the audit of a correct state finds nothing.
     async fn finds_nothing(&self) -> Result<(), String> {
         let target = self.world.target();
         let ended = repair(&target, false, AUDIT_TIMES.second_look, |_| ()).await;
@@ -408,7 +410,7 @@ impl Run {
         }
         if was_orphaned || was_public != self.oracle.is_public(site) {
             self.board.change(site, |view| {
-                // What was lost is not made good by settings.
+                // New settings do not repair a loss.
                 if view.seen != Seen::Broken {
                     view.seen = Seen::Changing;
                 }
@@ -422,7 +424,7 @@ impl Run {
         self.report.edits += 1;
     }
 
-    /// Tells the reader of limits that are higher now.
+    /// Sets higher limits for the reader.
     fn show(&self, site: usize) {
         let (entries, bytes) = self.oracle.limits(site);
         self.board.change(site, |view| {
@@ -445,7 +447,7 @@ impl Run {
     }
 
     async fn drop_table(&mut self) {
-        // No timer may ring meanwhile either.
+        // No timer may become due meanwhile.
         self.world.settle().await;
         self.sweep().await;
         self.world.settle().await;
@@ -458,17 +460,17 @@ impl Run {
         }
     }
 
-    /// What the clock's next call would do.
+    /// Runs a sweep as the clock's next call would.
     async fn sweep(&self) {
         let stack = &self.world.stack;
-        // A lost race with the stack's own sweep is no failure: what is left undone shows in the comparison.
+        // A lost race with the stack's own sweep is not a failure. Missing work would show in the comparison.
         let (reconciler, objects) = (&stack.reconciler, &*stack.objects);
         if let Err(error) = sweep(reconciler, objects, AUDIT_TIMES, None).await {
             println!("a sweep: {error}");
         }
     }
 
-    /// Sweeps until no feed waits for its minute. The stack's own sweep may be under way, or have died: then this one does nothing.
+    /// Sweeps until no feed is waiting. The stack's own sweep may be running, or have died, and then this one does nothing.
     async fn publish_feeds(&self) {
         for _ in 0..SWEEPS {
             self.world.clock.advance(FEED_PERIOD);
@@ -481,7 +483,7 @@ impl Run {
         }
     }
 
-    /// Waits until nothing is left to do, then compares: what differs is an error.
+    /// Waits until nothing is left to do, and then compares. A difference is an error.
     async fn rest(&mut self) -> Result<(), String> {
         self.report.rests += 1;
         if self.lost {
@@ -523,7 +525,7 @@ impl Run {
     }
 }
 
-/// The history waits for two more looks of its reader, which never come.
+/// Tests that a history ends if its reader does. The history waits for two more reads, which never come.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_history_ends_with_its_reader() {
     let history = History {

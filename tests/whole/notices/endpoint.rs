@@ -1,4 +1,4 @@
-//! A search engine's endpoint on loopback, which answers as it is told to.
+//! A search engine's endpoint on loopback, with prescribed answers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,29 +9,29 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What becomes of one request.
+/// The answer to one request.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
     /// A status, and header lines.
     Status(u16, String),
     /// 200, a byte at a time.
     Slow,
-    /// Nothing, for ever.
+    /// No answer, and the connection stays open.
     Hang,
-    /// A part of an answer, and nothing more.
+    /// An incomplete answer, and the connection stays open.
     Half,
     /// The connection is closed.
     Close,
 }
 
 impl Answer {
-    /// A status alone.
+    /// Returns a status without header lines.
     pub(super) fn status(status: u16) -> Self {
         Self::Status(status, String::new())
     }
 }
 
-/// What was sent.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     /// The lines before the body.
@@ -41,7 +41,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The URLs that it tells of, in order.
+    /// Returns its URLs, in order.
     pub(super) fn urls(&self) -> Vec<String> {
         let urls = self.json["urlList"].as_array().unwrap();
         let mut urls: Vec<_> = urls
@@ -59,7 +59,7 @@ struct State {
     requests: Mutex<Vec<Request>>,
 }
 
-/// The engine. It takes whatever it was given no other answer for.
+/// The engine. It accepts every request without a prescribed answer.
 pub(super) struct Engine {
     pub(super) endpoint: Endpoint,
     state: Arc<State>,
@@ -85,17 +85,17 @@ impl Engine {
         }
     }
 
-    /// The next request without an answer gets this one.
+    /// Prescribes the answer for the next request without one.
     pub(super) fn answer(&self, answer: Answer) {
         self.state.answers.lock().unwrap().push_back(answer);
     }
 
-    /// The requests since it was last asked.
+    /// Returns the requests since the last call.
     pub(super) fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut self.state.requests.lock().unwrap())
     }
 
-    /// Whether a request has come since it was last asked.
+    /// Returns whether there was a request since the last call.
     pub(super) fn was_called(&self) -> bool {
         !self.state.requests.lock().unwrap().is_empty()
     }

@@ -1,5 +1,5 @@
-//! Functions called one at a time, on a stack whose event sources stand still: so each of those that reconcile meets
-//! every change of a record, and what a race or a crash leaves.
+//! Calls functions one at a time, on a stack with stopped event sources. So each function that reconciles meets every change of a
+//! record, and the states that a race or a crash leaves.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ use super::{FAILURES_BUCKET, SOURCE};
 
 /// Seconds from one audit to the next.
 const A_DAY: i64 = 86_400;
-/// Seconds after which a scan that has made no progress is woken.
+/// Seconds after which a scan without progress is woken.
 const A_WHILE: i64 = 1_000;
-/// Sweeps of one audit, at most.
+/// The most sweeps of one audit.
 const SWEEPS: u32 = 100;
 
-/// Who reconciles.
+/// The function that reconciles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Who {
     Ingest,
@@ -46,7 +46,7 @@ enum Who {
     Sweep,
 }
 
-/// Has each function that reconciles do all that reconciling takes, and what is only its own.
+/// Makes each function that reconciles do all that reconciling can do, and its own other work.
 pub(super) async fn does_everything(calls: &Calls) {
     for who in [Who::Ingest, Who::Regenerate, Who::Sweep] {
         let hands = Hands::new(calls).await;
@@ -59,7 +59,7 @@ pub(super) async fn does_everything(calls: &Calls) {
     hands.world.stop().await;
 }
 
-/// A stack whose event sources stand still, and its functions.
+/// A stack with stopped event sources, and its functions.
 struct Hands {
     world: World,
     aws: Aws,
@@ -88,7 +88,7 @@ impl Hands {
         done(invoke(INGEST, Some(self.observer.clone()), running).await);
     }
 
-    /// Follows changes of rows: the name of each one's event, its key.
+    /// Calls `regenerate` with changes of rows, each with the name of its event and its key.
     async fn regenerate(&self, rows: &[(&str, Key)]) {
         let records = rows.iter().map(|(name, Key { pk, sk })| {
             let keys = json!({"pk": {"S": pk}, "sk": {"S": sk}});
@@ -99,7 +99,7 @@ impl Hands {
         done(invoke(REGENERATE, Some(self.observer.clone()), running).await);
     }
 
-    /// What cannot be read is the only thing that may fail: the audit at the sweep's end mends it.
+    /// Runs a sweep. Only unreadable rows may make it fail, which the audit at its end repairs.
     async fn sweep(&self) {
         let Regenerator {
             reconciler,
@@ -131,7 +131,8 @@ impl Hands {
         panic!("an audit does not end");
     }
 
-    /// What the local stack has none of: the failure bucket, and the check of a mapping when a stack is deployed.
+    /// Makes the calls for features that the local stack lacks: the failure bucket, and the check of a mapping at a stack's
+    /// deployment.
     async fn see_to_the_rest(&self) {
         let s3 = self.world.stack.aws.s3().await;
         let bucket = s3.create_bucket().bucket(FAILURES_BUCKET);
@@ -140,18 +141,18 @@ impl Hands {
         let watched = Metrics::of("test", Monitoring::Full, |_| ());
         let running = async {
             sweep::count_failures(&watched, &failures).await;
-            // There is no such table here, and the question is the same.
+            // The table does not exist here, but the call is the same.
             describe(&self.aws, SOURCE).await.is_ok()
         };
         assert!(!invoke(SWEEP, Some(self.observer.clone()), running).await);
     }
 
-    /// Has the scan come to its end.
+    /// Runs the scans to their end.
     async fn scan(&self) {
         let table = &self.world.stack.reconciler.table;
         let ended = async || {
             let is_active = |scan: ContentScan| scan.is_active();
-            // What cannot be read waits for the audit.
+            // An unreadable scan waits for the audit.
             let content = table.content_scan().await.ok().flatten();
             let site = table.site_scan(SITE).await.ok().flatten();
             if content.is_some_and(is_active) {
@@ -166,23 +167,23 @@ impl Hands {
         until("the scan has ended", ended).await;
     }
 
-    /// Has a function reconcile records, by what calls it for that.
+    /// Makes a function reconcile records, by the event that makes it do so.
     async fn reconcile(&self, who: Who, ids: &[&str]) {
         match who {
             Who::Ingest => self.ingest(ids).await,
             Who::Regenerate => {
-                // It is called for those that wait for an address.
+                // It is called for records that wait for an address.
                 let (site, loc) = (SITE, "https://www.example.com/nobody-s");
                 for id in ids {
                     self.write(&keys::waiter(site, loc, id), &[]).await;
                 }
                 self.regenerate(&[("REMOVE", keys::claim(site, loc))]).await;
-                // And for what a sweep has left to ring.
+                // It is also called for timers that a sweep has left.
                 self.write(&keys::ringing('0'), &[("token", "t")]).await;
                 self.regenerate(&[("MODIFY", keys::ringing('0'))]).await;
             }
             Who::Sweep => {
-                // It is called for those whose time has come.
+                // It is called for records whose timers are due.
                 let now = self.world.clock.now();
                 self.table().set_cursor(now / 3_600).await.unwrap();
                 for id in ids {
@@ -193,7 +194,7 @@ impl Hands {
         }
     }
 
-    /// The sitemap table as the tests reach it: nobody records what they do.
+    /// Returns the sitemap table for the test's own calls, which are not recorded.
     fn table(&self) -> &SitemapTable {
         &self.world.stack.reconciler.table
     }
@@ -214,7 +215,7 @@ impl Hands {
         self.world.delete_row(&key.pk, &key.sk).await;
     }
 
-    /// A site that is released and has a key, so that every change is told of.
+    /// Creates a released site with a key, so that every change makes a notice.
     async fn begin(&self) {
         let record = settings(json!({"indexnow_key": "0123456789abcdef"}));
         self.world.put(&record).await;
@@ -237,7 +238,7 @@ impl Hands {
         };
         let advance = table.advance_content_scan(&wanted, &done);
         assert!(advance.await.unwrap());
-        // The sweep looks after the sites that have objects.
+        // The sweep checks the sites that have objects.
         let s3 = self.world.stack.aws.s3().await;
         let key = format!("{PUBLISHED_PREFIX}{SITE}/robots.txt");
         let put = s3.put_object().bucket(BUCKET).key(key);
@@ -246,12 +247,12 @@ impl Hands {
 
     async fn reconcile_everything(&self, who: Who) {
         self.begin().await;
-        // Records come, change, go, and come again to the slots that were given back.
+        // Records are added, changed, deleted, and added again to the slots that were given back.
         for records in [records(), changed(), Vec::new(), records()] {
             for id in IDS {
                 self.world.delete(id).await;
             }
-            // Twice: an archive waits for a page, and who has another's address must come second.
+            // Twice, because an archive waits for a page, and the record with another's address must come second.
             let (twin, others): (Vec<_>, Vec<_>) =
                 records.iter().partition(|record| record["id"] == "twin");
             for records in [others, twin] {
@@ -265,7 +266,7 @@ impl Hands {
         let owners = entries.values().filter_map(|row| row.get("owner"));
         let owners: Vec<&String> = owners.collect();
         assert_eq!(owners.len(), ENTRIES, "{who:?}: {owners:?}");
-        // A claim was lost, and another has it by now: what the ledger says is held against the rows.
+        // A claim was lost, and another record has it by now. So the ledger is compared with the rows.
         let loc = format!("https://{SITE}/owner");
         let owner = [("owner", "another"), ("loc", &loc)];
         self.write(&keys::claim(SITE, &loc), &owner).await;
@@ -280,7 +281,7 @@ impl Hands {
         assert_eq!(self.world.rows("SITE#new.example").await.len(), 1);
     }
 
-    /// Makes a sweep find everything that may be wrong.
+    /// Makes sweeps find and repair every kind of problem.
     async fn mend_everything(&self) {
         self.begin().await;
         for record in records() {
@@ -291,7 +292,7 @@ impl Hands {
         self.ingest(&["gone"]).await;
         self.publish().await;
         self.audit().await;
-        // Rows of each kind cannot be read, then are lost.
+        // Rows of each kind are made unreadable, then lost.
         let rows = self.world.rows("").await;
         let mut seen = BTreeSet::new();
         for (pk, sk) in rows.keys() {
@@ -314,7 +315,7 @@ impl Hands {
         self.write(&keys::notice(SITE, "https://www.example.com/"), &[])
             .await;
         self.audit().await;
-        // An object of which there is another one's.
+        // An object that was replaced by another one's bytes.
         self.world
             .lose_object(&format!("{PUBLISHED_PREFIX}{SITE}/post-sitemap.xml"), 0)
             .await;
@@ -334,7 +335,7 @@ impl Hands {
             .unwrap();
         self.publish().await;
         self.audit().await;
-        // Scans that stand still, and a site on hold that has none.
+        // Stalled scans, and a site on hold without a scan.
         let scan = self.table().content_scan().await.unwrap().unwrap();
         let pass = Pass {
             revision: self.functions.reconciler.content.revision().to_owned(),
@@ -362,7 +363,7 @@ impl Hands {
         self.scan().await;
     }
 
-    /// Publishes what there is.
+    /// Publishes everything.
     async fn publish(&self) {
         let rows = self.world.rows("").await.into_keys();
         let changes = rows.map(|(pk, sk)| ("MODIFY", Key { pk, sk }));
@@ -373,11 +374,11 @@ impl Hands {
     }
 }
 
-/// The records.
+/// The ids of the records.
 const IDS: [&str; 6] = ["twin", "owner", "archive", "other", "parts", "gone"];
-/// All their entries: four pages, one of them in two parts, and an archive.
+/// The number of all their entries: four pages, one of them in two parts, and an archive.
 const ENTRIES: usize = 6;
-/// What no row of a kind can do without.
+/// By kind of row, an attribute without which it is unreadable.
 const DAMAGES: [(&str, &str); 8] = [
     (prefix::LEDGER, "body"),
     (prefix::SEGMENT, "version"),
@@ -417,7 +418,7 @@ fn records() -> Vec<Value> {
     ]
 }
 
-/// The same, with everything else that may be placed for them.
+/// Returns the same records, with every other kind of row.
 fn changed() -> Vec<Value> {
     vec![
         record("owner", "/moved", json!({"title": "Two"})),

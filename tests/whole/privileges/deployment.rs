@@ -1,4 +1,4 @@
-//! A running deployment: everything that users, crawlers, the clock and bad luck have it do.
+//! Runs a deployment with everything that users, crawlers, the clock and losses make it do.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -25,14 +25,14 @@ use super::SOURCE;
 
 /// Seconds from one audit to the next.
 const A_DAY: i64 = 86_400;
-/// Seconds after a change after which search engines are told.
+/// Seconds after a change after which notices are sent.
 const SETTLED: i64 = 61;
-/// Sitemaps of one index here.
+/// The most sitemaps of one index here.
 const LINES: u32 = 2;
 const OTHER: &str = "de.example.net";
 const KEY: &str = "0123456789abcdef";
 
-/// Has a deployment do everything.
+/// Makes a deployment do everything.
 pub(super) async fn does_everything(calls: &Calls) {
     let engine = Engine::start();
     let options = Options {
@@ -112,7 +112,7 @@ fn content() -> Vec<Value> {
 }
 
 async fn edits(world: &World) {
-    // An edit, one that changes nothing, one that moves the page, and a page that goes, with a waiter for its address.
+    // An edit, one that changes nothing, one that moves the page, and a deleted page with a waiter for its address.
     world
         .put(&with(&post("/b", 12), json!({"title": "Edited"})))
         .await;
@@ -166,7 +166,7 @@ async fn crawlers(world: &World) {
     }
 }
 
-/// A search engine that does not listen at first.
+/// Sends notices to a search engine that fails at first.
 async fn notices(world: &World, engine: &Engine) {
     engine.status.store(429, Ordering::SeqCst);
     world
@@ -189,7 +189,7 @@ async fn notices(world: &World, engine: &Engine) {
     until("everything was told", told).await;
 }
 
-/// Moves the clock on and waits for a sweep.
+/// Advances the clock and waits for a sweep.
 async fn pass(world: &World, seconds: i64) {
     world.clock.advance(seconds);
     let due = |sk: &str| sk.split_once('#')?.0.parse::<i64>().ok();
@@ -209,7 +209,7 @@ async fn time(world: &World) {
     world.settle().await;
 }
 
-/// A row of each kind is lost, one of each cannot be read, and objects are lost.
+/// Loses a row of each kind, makes one of each kind unreadable, and loses objects.
 async fn losses(world: &World) {
     let mut seen = BTreeSet::new();
     for (pk, sk) in world.rows("").await.into_keys() {
@@ -238,7 +238,7 @@ async fn losses(world: &World) {
     audited(world).await;
 }
 
-/// Waits for an audit that begins now, and for what follows from it.
+/// Waits for an audit that begins now, and for its consequences.
 async fn audited(world: &World) {
     world.settle().await;
     world.clock.advance(A_DAY);
@@ -264,7 +264,7 @@ async fn other_settings(world: &World) {
     }
 }
 
-/// A search engine that takes whatever it is told, or answers with a status that says otherwise.
+/// A search engine that accepts every request, or answers with another status.
 struct Engine {
     server: Server,
     status: Arc<AtomicU16>,

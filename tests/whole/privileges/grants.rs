@@ -1,12 +1,12 @@
-//! What a template grants, and whether that is what is needed.
+//! The grants of a template, and their comparison with the required ones.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_norway::Value;
 
-/// An action on a resource, by its logical id (`SitemapTable`, `SitemapBucket/published/*`), and what it is narrowed down
-/// to: a pattern of leading keys, all items without one.
+/// An action on a resource, by its logical id (`SitemapTable`, `SitemapBucket/published/*`). It may be restricted to a pattern of
+/// leading keys.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Grant {
     action: String,
@@ -27,7 +27,7 @@ impl Grant {
         let items = match (&self.keys, &asked.key) {
             (None, _) => true,
             (Some(pattern), Some(key)) => matches(pattern, key),
-            // A request without leading keys fulfils `ForAllValues`: a scan would be granted all items.
+            // A request without leading keys fulfils `ForAllValues`, so a scan would be granted all items.
             (Some(_), None) => false,
         };
         self.action == asked.action && matches(&self.on, &asked.on) && items
@@ -45,7 +45,7 @@ impl fmt::Display for Grant {
     }
 }
 
-/// What IAM is asked.
+/// A request to IAM.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Asked {
     action: String,
@@ -70,7 +70,7 @@ impl fmt::Display for Asked {
     }
 }
 
-/// Whether a text is of a pattern, which may end in `*`. What is asked may be a pattern itself: the same, or narrower.
+/// Returns whether a text matches a pattern, which may end in `*`. The text may be a pattern itself: an equal or a narrower one.
 fn matches(pattern: &str, text: &str) -> bool {
     let (prefix, any) = match pattern.strip_suffix('*') {
         Some(prefix) => (prefix, true),
@@ -83,13 +83,13 @@ fn matches(pattern: &str, text: &str) -> bool {
     text == pattern || any && text.starts_with(prefix)
 }
 
-/// What is asked for and not granted.
+/// Returns the requests that are not granted.
 pub(super) fn missing<'a>(grants: &[Grant], asked: &'a BTreeSet<Asked>) -> Vec<&'a Asked> {
     let is_missing = |asked: &&Asked| !grants.iter().any(|grant| grant.allows(asked));
     asked.iter().filter(is_missing).collect()
 }
 
-/// The grants without which all would be as well.
+/// Returns the grants that no request needs.
 pub(super) fn superfluous<'a>(grants: &'a [Grant], asked: &BTreeSet<Asked>) -> Vec<&'a Grant> {
     let allowing = |asked: &Asked| -> Vec<usize> {
         let grants = grants.iter().enumerate();
@@ -107,11 +107,11 @@ pub(super) fn superfluous<'a>(grants: &'a [Grant], asked: &BTreeSet<Asked>) -> V
     superfluous.map(|(_, grant)| grant).collect()
 }
 
-/// All that a role may do.
+/// Returns all grants of a role.
 ///
 /// # Panics
 ///
-/// If a statement is of a form that this does not know.
+/// If a statement has an unknown form.
 pub(super) fn granted(template: &Value, name: &str) -> Vec<Grant> {
     let resources = &template["Resources"];
     let role = &resources[name]["Properties"];
@@ -121,7 +121,7 @@ pub(super) fn granted(template: &Value, name: &str) -> Vec<Grant> {
         .flatten();
     let managed = managed.map(|policy| &resources[text(attached(policy)).as_str()]["Properties"]);
     let own = role["Policies"].as_sequence().into_iter().flatten();
-    // Those that stand on their own name their roles.
+    // Policies of their own name their roles.
     let others = resources.as_mapping().expect("resources").values();
     let attached = others
         .map(|resource| &resource["Properties"])
@@ -140,7 +140,7 @@ pub(super) fn granted(template: &Value, name: &str) -> Vec<Grant> {
     grants
 }
 
-/// The policy that a role has if a condition holds, or anyway.
+/// Returns a role's policy, without the condition that may be around it.
 fn attached(policy: &Value) -> &Value {
     match policy {
         Value::Tagged(tagged) if tagged.tag == "!If" => {
@@ -155,7 +155,7 @@ fn attached(policy: &Value) -> &Value {
     }
 }
 
-/// Whether a condition is that a key is used through tables or buckets.
+/// Returns whether a condition allows a key only through tables or buckets.
 fn is_through_a_service(condition: &Value) -> bool {
     let services = texts(&condition["StringEquals"]["kms:ViaService"]);
     let known = [
@@ -200,7 +200,7 @@ fn add(statement: &Value, grants: &mut Vec<Grant>) {
     }
 }
 
-/// The texts of a value that is one or several.
+/// Returns the texts of a value that is one text or several.
 fn texts(value: &Value) -> Vec<String> {
     match value.as_sequence() {
         Some(values) => values.iter().map(text).collect(),
@@ -208,7 +208,7 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// A text, with the resources in it by their logical ids.
+/// Returns a text, with logical ids for the resources in it.
 fn text(value: &Value) -> String {
     let value = match value {
         Value::Tagged(tagged) => {
@@ -220,7 +220,7 @@ fn text(value: &Value) -> String {
         value => value,
     };
     let text = value.as_str().expect("a text");
-    // A table that the stack does not make is named in full.
+    // A table that the stack does not create is named in full.
     text.strip_prefix("arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/")
         .unwrap_or(text)
         .replace("${", "")
@@ -269,7 +269,7 @@ fn a_missing_and_a_superfluous_grant_are_found() {
         let with_more = [grants.to_vec(), vec![more.clone()]].concat();
         assert_eq!(superfluous(&with_more, &asked), [&more]);
     }
-    // Of two that grant the same, one is too many.
+    // Of two equal grants, one is superfluous.
     let twice = [grants.to_vec(), vec![grants[0].clone()]].concat();
     assert_eq!(superfluous(&twice, &asked), [&grants[0], &grants[0]]);
 }

@@ -1,4 +1,4 @@
-//! What no event tells of: a table that was there before, another mapping, a table that is taken away.
+//! Tests changes without an event: a table that existed before, another mapping, a table that is removed.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use local::tables::CreateError;
 
 use super::*;
 
-/// As an operator has it: a table that was there before, whose stream is turned on last.
+/// Creates a table as an operator has it: it existed before, and its stream is turned on last.
 async fn old_table(stack: &Stack, items: &[Value]) {
     let client = stack.aws.dynamodb().await.clone();
     let attribute = |name: &str, of: ScalarAttributeType| {
@@ -93,7 +93,7 @@ async fn a_table_that_was_there_before_is_loaded_and_another_mapping_is_followed
     is_sound(&world).await;
     world.stop().await;
 
-    // Without the table, the audit takes its pages off the list.
+    // Without the table, the audit removes its pages.
     let mut world = World::idle(kept(data.path(), None)).await;
     world.begin().await;
     world.settle().await;

@@ -1,4 +1,4 @@
-//! A command that does not read what the stack reads: it judges nothing.
+//! Tests commands that do not read the same tables as the stack: they report no findings about pages.
 
 use aws::environment::content;
 use cli::deployment::target::Target;
@@ -8,7 +8,7 @@ use local::tables::create_source;
 
 use super::*;
 
-/// What a command looks at that was given this table.
+/// Returns the target of a command with this table.
 fn target(world: &World, source: Option<SourceTable>) -> Target {
     let stack = world.target();
     let reconciler = stack.reconciler.clone();
@@ -32,7 +32,7 @@ async fn no_audit_judges_what_it_cannot_read() {
         [None, Some(source()), Some(changed)],
         "also come from a table",
     );
-    // By what the stack was started with, and what the command was given.
+    // By the tables of the stack, and those of the command.
     let expected = [
         (
             0,
@@ -52,7 +52,7 @@ async fn no_audit_judges_what_it_cannot_read() {
         };
         let mut world = World::idle(options).await;
         if started == 0 {
-            // The table is there, and the stack does not know it.
+            // The table exists, but the stack does not know it.
             create_source(&world.stack.aws, &source()).await.unwrap();
         }
         put(&world.stack, &item("first", 1, 1)).await;

@@ -1,4 +1,4 @@
-//! CloudFormation asks whether a table can be read as the deployment says: it gets an answer whatever is wrong.
+//! Tests CloudFormation's question whether a table can be read with the deployment's settings. It always gets an answer.
 
 use aws::Aws;
 use aws_sdk_dynamodb::config::SharedInterceptor;
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// Where CloudFormation waits: takes one answer, with a status, and gives its head and its body.
+/// Starts CloudFormation's side: accepts one answer, replies with a status, and returns the answer's head and body.
 async fn waiting(status: u16) -> (String, JoinHandle<(String, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!(
@@ -45,7 +45,7 @@ fn request(kind: &str, url: &str, properties: Value) -> Value {
         "LogicalResourceId": "SourceCheck", "ServiceToken": "arn:sweep", "ResourceProperties": properties})
 }
 
-/// What CloudFormation is told, the function's calls being those of a client with these interceptors.
+/// Returns the answer to CloudFormation. The function's calls use a client with these interceptors.
 async fn asked(
     stack: &Stack,
     interceptors: Vec<SharedInterceptor>,
@@ -160,7 +160,7 @@ async fn cloudformation_is_told_whether_the_table_can_be_read() {
     stack.stop().await.unwrap();
 }
 
-/// The policy and the check are made in one update, and a policy does not hold everywhere at once.
+/// Tests a policy that is attached in the same update as the check runs, and takes effect later or never.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_permission_that_comes_late_is_waited_for_and_one_that_never_comes_is_told() {
     let stack = Stack::start(options()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The alarms and the dashboard, at each level of the parameter `Monitoring`.
+//! Tests the alarms and the dashboard, at each level of the parameter `Monitoring`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_norway::Value;
 
 use super::{FUNCTIONS, file, names, tagged, template, texts, untagged};
 
-/// AWS's own metrics that alarms may look at, which are written by itself and cost nothing.
+/// AWS's own metrics that alarms may use. They are written by default and cost nothing.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html>,
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html>
 const FREE: [(&str, &[&str]); 2] = [
@@ -35,26 +35,26 @@ const FREE: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// What an alarm has to look at, alone or together, to see that changes are lost or that publishing stops: at each level that
-/// has alarms.
+/// Groups of metrics that some alarm must use together, to detect lost changes or stopped publishing, at each level that has
+/// alarms.
 const WAKES: [&[&str]; 13] = [
     // Functions that crash, and errors for crawlers.
     &["IngestFunction Errors"],
     &["RegenerateFunction Errors"],
     &["SweepFunction Errors"],
     &["HttpFunction Url5xxCount"],
-    // Throttling is no error. That of the others makes their streams late.
+    // Throttling is not an error. That of the other functions makes their streams late.
     &["HttpFunction Throttles"],
-    // Streams that are read too late, and one that is not read at all. Of the other, see the test.
+    // Streams that are read late, and one that is not read at all. The other one is covered by the test.
     &["IngestFunction IteratorAge"],
     &["RegenerateFunction IteratorAge"],
     &[
         "ContentTable ConsumedWriteCapacityUnits",
         "IngestFunction Invocations",
     ],
-    // A clock that does not call.
+    // A schedule that does not call.
     &["SweepFunction Invocations"],
-    // What was given up.
+    // Batches that were given up.
     &["Stack FailuresWaiting"],
     &[
         "IngestFunction DestinationDeliveryFailures",
@@ -64,13 +64,13 @@ const WAKES: [&[&str]; 13] = [
     &["Stack ChangesImpossible"],
 ];
 
-/// An alarm: its properties, and the metrics that it looks at, each named by what it is about: `HttpFunction Errors`.
+/// An alarm: its properties, and its metrics, each with its subject: `HttpFunction Errors`.
 struct Alarm {
     properties: Value,
     looks_at: BTreeSet<String>,
 }
 
-/// The alarms of a level, by name.
+/// Returns the alarms of a level, by name.
 fn alarms(monitoring: Monitoring) -> BTreeMap<String, Alarm> {
     let mut alarms = BTreeMap::new();
     for (name, resource) in resources(monitoring) {
@@ -93,7 +93,7 @@ fn alarms(monitoring: Monitoring) -> BTreeMap<String, Alarm> {
     alarms
 }
 
-/// What a metric is about, and its name. It is one that there is.
+/// Returns a metric's subject and name. Checks that the metric exists.
 fn subject(metric: &Value) -> String {
     let name = metric["MetricName"].as_str().unwrap();
     let namespace = metric["Namespace"].as_str().unwrap();
@@ -130,7 +130,7 @@ fn subject(metric: &Value) -> String {
     format!("{about} {name}")
 }
 
-/// The names of the code's metrics among these.
+/// Returns the names of Waymark's own metrics among these.
 fn own(looks_at: impl IntoIterator<Item = String>) -> BTreeSet<String> {
     let own = looks_at.into_iter();
     own.filter_map(|subject| subject.strip_prefix("Stack ").map(str::to_owned))
@@ -200,7 +200,7 @@ fn each_level_writes_the_metrics_that_its_alarms_and_its_dashboard_read() {
             .filter(|metric| monitoring.reads(metric));
         let written = written.map(|metric| metric.name().to_owned()).collect();
         assert_eq!(read, written, "{monitoring:?}");
-        // The dashboard finds them by their beginning.
+        // The dashboard selects them by their prefix.
         let refused = monitoring.reads(&metrics::refused("noindex"));
         assert_eq!(refused, has_dashboard, "{monitoring:?}");
     }
@@ -218,7 +218,7 @@ fn each_level_with_alarms_wakes_somebody_for_what_loses_changes_or_stops_publish
         for wanted in WAKES {
             assert!(looks_at(wanted), "{monitoring:?}: {wanted:?}");
         }
-        // That nobody reads the sitemap table's stream.
+        // The alarm on a sitemap table's stream that is not read.
         let read: &[&str] = match monitoring {
             Monitoring::Full => &["Stack IndexesPublished", "Stack IndexesSkipped"],
             _ => &["RegenerateFunction Invocations"],
@@ -233,7 +233,8 @@ fn each_level_with_alarms_wakes_somebody_for_what_loses_changes_or_stops_publish
     assert_eq!(only.collect::<Vec<_>>(), ["RowsUnread"]);
 }
 
-/// A new alarm begins in the state `INSUFFICIENT_DATA` and tells nobody. If silence is that state, a new stack does not ring.
+/// Tests that missing data alarms where it means silence, but not on a new stack. A new alarm begins in the state
+/// `INSUFFICIENT_DATA` without a notification.
 #[test]
 fn silence_is_heard_where_it_means_something_and_not_on_a_new_stack() {
     for monitoring in [Monitoring::Full, Monitoring::Basic] {
@@ -243,7 +244,7 @@ fn silence_is_heard_where_it_means_something_and_not_on_a_new_stack() {
             assert_eq!(properties["TreatMissingData"], *missing, "{name}");
             let has = |actions: &str| !properties[actions].is_null();
             assert_eq!(has("InsufficientDataActions"), listens, "{name}");
-            // What only counts calls has no bad value: there is one, or there is none.
+            // A metric that only counts calls has no bad value: it exists or it is missing.
             assert_eq!(has("AlarmActions"), name != "SweepSilent", "{name}");
             assert!(has("OKActions"), "{name}");
         }
@@ -256,7 +257,7 @@ fn an_alarm_allows_for_metrics_that_come_late() {
         for (name, Alarm { properties, .. }) in alarms(monitoring) {
             let looked_at = properties["EvaluationPeriods"].as_u64().unwrap();
             let bad = properties["DatapointsToAlarm"].as_u64();
-            // Where one metric alone is late, the other looks like silence; the whole of the second quarter hour is not late.
+            // If only one metric is late, the other looks like silence. The whole of the second quarter of an hour is not late.
             if ["ContentUnread", "RowsUnread", "Staleness"].contains(&name.as_str()) {
                 assert_eq!((looked_at, bad), (2, Some(2)), "{name}");
                 let of_quarters = properties["Metrics"].as_sequence().unwrap().iter();

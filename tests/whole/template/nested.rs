@@ -1,10 +1,10 @@
-//! The nested template of the distribution.
+//! Tests the nested template of the distribution.
 
 use std::collections::BTreeSet;
 
 use super::{file, names, read};
 
-/// Whether a path pattern of CloudFront's takes a path: `*` is any text, slashes too, and `?` one character.
+/// Returns whether a path matches a CloudFront path pattern: `*` is any text, including slashes, and `?` one character.
 fn takes(pattern: &[u8], path: &[u8]) -> bool {
     match (pattern, path) {
         ([], []) => true,
@@ -116,7 +116,7 @@ fn the_distribution_keys_by_what_answers_depend_on_and_may_call_the_function() {
     assert!(code.len() <= function_bytes);
 }
 
-/// What CloudFront refuses to remove, or removes itself:
+/// Headers that CloudFront refuses to remove, or removes itself:
 /// <https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/understanding-response-headers-policies.html>
 const NOT_REMOVABLE: [&str; 6] = [
     "content-length",
@@ -127,7 +127,7 @@ const NOT_REMOVABLE: [&str; 6] = [
     "x-cache",
 ];
 
-/// The page of the limits, as above.
+/// From the page of the limits, as above.
 const MAX_REMOVED_HEADERS: usize = 10;
 
 #[test]

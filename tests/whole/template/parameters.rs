@@ -1,4 +1,4 @@
-//! What a deployment is asked for, and what it tells.
+//! Tests the parameters of a deployment, and its outputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use serde_norway::Value;
 
 use super::{FUNCTIONS, file, names, tagged, template, texts};
 
-/// Those that were numbers in the template, or not there, before they were parameters: a stack that names none of them is as it
-/// was. The factor was 4, which takes more executions than a new account has.
+/// Parameters that were fixed numbers in the template, or did not exist, in an earlier version. A stack that sets none of them is
+/// unchanged. The factor was 4, which takes more executions than a new account has.
 const AS_BEFORE: [(&str, &str); 13] = [
     ("HttpMemory", "512"),
     ("IngestBatchSize", "200"),
@@ -43,7 +43,7 @@ fn a_stack_that_names_no_parameter_is_as_it_was() {
             "{name}"
         );
     }
-    // Each can be left out.
+    // Each parameter is optional.
     for (name, parameter) in template["Parameters"].as_mapping().unwrap() {
         assert!(!parameter["Default"].is_null(), "{name:?}");
         assert!(!parameter["Description"].is_null(), "{name:?}");
@@ -105,7 +105,7 @@ fn each_role_has_the_boundary_and_each_policy_of_a_parameter_its_condition() {
             "{name}"
         );
     }
-    // SAM makes no role of its own, which would have none.
+    // SAM creates no role of its own, which would lack the boundary.
     for function in FUNCTIONS {
         assert!(
             !template["Resources"][function]["Properties"]["Role"].is_null(),
@@ -159,13 +159,13 @@ fn a_key_encrypts_both_tables_and_both_buckets() {
     assert_eq!((tables, buckets), (2, 2));
 }
 
-/// The text from one line to the next blank one.
+/// Returns the text from one line to the next blank one.
 fn paragraph<'t>(text: &'t str, beginning: &str) -> &'t str {
     let (_, rest) = text.split_once(beginning).expect(beginning);
     rest.split("\n\n").next().unwrap()
 }
 
-/// A guide's words that look like names of regions.
+/// Returns the words of a guide that look like names of regions.
 fn regions(text: &str) -> Vec<String> {
     let words = text.split(|at: char| !at.is_ascii_alphanumeric() && at != '-');
     let is_region =
@@ -183,7 +183,7 @@ fn a_region_without_function_urls_is_refused_and_the_guide_lists_it() {
     else {
         panic!("one assertion");
     };
-    // Not that the region is among these.
+    // The assertion is a negation: the region is not among these.
     let contains = &assertion["Assert"][0];
     let refused = texts(&contains[0]);
     assert_eq!(contains[1].as_str(), Some("AWS::Region"));
@@ -203,9 +203,9 @@ fn metrics_are_logged_where_alarms_need_them() {
         panic!("one assertion");
     };
     let with_metrics = texts(&assertion["Assert"][0]);
-    // From the first to INFO.
+    // From the first level to INFO.
     assert!(allowed.starts_with(&with_metrics) && with_metrics.last().unwrap() == "INFO");
-    // Not where the level is none.
+    // Not if the level is none.
     assert_eq!(texts(&rule["RuleCondition"][0]), ["Monitoring", "none"]);
     let logging = &template["Globals"]["Function"]["LoggingConfig"];
     assert_eq!(logging["ApplicationLogLevel"].as_str(), Some("LogLevel"));
@@ -244,7 +244,7 @@ fn the_clock_calls_as_often_as_its_alarms_ask() {
             "{alarm}: a period without a sweep"
         );
     }
-    // One sweep is over before the next begins.
+    // One sweep ends before the next begins.
     let limit = &template["Resources"]["SweepFunction"]["Properties"]["Timeout"];
     assert!(limit.as_u64().unwrap() <= 60);
 }
@@ -268,7 +268,7 @@ fn what_is_retained_goes_with_a_failed_first_deployment_if_it_can() {
         ("SitemapBucket", "RetainExceptOnCreate"),
     ];
     assert_eq!(retained, expected.into());
-    // What has deletion protection cannot be deleted by CloudFormation either.
+    // CloudFormation cannot delete a table with deletion protection either.
     let content = &template["Resources"]["ContentTable"]["Properties"];
     assert_eq!(content["DeletionProtectionEnabled"].as_bool(), Some(true));
 }
