@@ -1,4 +1,5 @@
-//! Runs the scenarios at size, and prints a line a figure: `cargo bench -p waymark-sim --bench scale -- [--pages N] [NAME]...`
+//! Runs the large scenarios, and prints a line for each figure: `cargo bench -p waymark-sim --bench scale -- [--pages N]
+//! [NAME]...`
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use clap::Parser;
 use sim::scale::{Job, Size, Trouble, jobs};
 use sim::template::TEMPLATE;
 
-/// With the C library's, to give back the values of a million pages takes minutes.
+/// With the C library's allocator, freeing the values of a million pages takes minutes.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -46,7 +47,7 @@ fn trouble(name: &str) -> Result<Trouble, String> {
     }
 }
 
-/// What came of a scenario: its lines, and how many of its figures are not as they should be.
+/// The result of a scenario: its lines, and the number of its figures that miss their aim.
 type Printed = (String, u32);
 
 #[expect(
@@ -55,7 +56,7 @@ type Printed = (String, u32);
 )]
 fn printed((name, run): Job, pages: usize, slack: f64) -> Printed {
     let begun = Instant::now();
-    // The others go on, and so does the process, which waits for all of them.
+    // The other scenarios continue, and so does the process, which waits for all of them.
     let figures = catch_unwind(AssertUnwindSafe(run));
     let figures = figures.unwrap_or_else(|_| Err("it panics".to_owned()));
     let figures = match figures {

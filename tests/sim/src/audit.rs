@@ -1,4 +1,4 @@
-//! What must be so at rest: what is listed, every row (`rows`), and every object (`objects`).
+//! Checks the state at rest: the listed pages, every row (`rows`), and every object (`objects`).
 
 mod objects;
 mod rows;
@@ -17,7 +17,7 @@ use crate::oracle::{Oracle, Truth};
 /// A row's attributes.
 pub type Row = BTreeMap<String, String>;
 
-/// The bucket.
+/// The objects of the bucket.
 pub type Objects = BTreeMap<ObjectKey, (ObjectMeta, Bytes)>;
 
 /// The sitemap table, by primary key.
@@ -41,7 +41,7 @@ impl Rows {
     }
 }
 
-/// What is allowed and counted.
+/// The counts of things that are allowed.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Entries.
@@ -52,21 +52,21 @@ pub struct Tally {
     pub news: u64,
     /// Rows by kind.
     pub rows: BTreeMap<String, u64>,
-    /// Indexes beside the first of each site.
+    /// Indexes besides the first of each site.
     pub indexes: u64,
-    /// Slots given back.
+    /// Slots that were given back.
     pub free: u64,
-    /// Slots below their shard's highest that are neither taken nor free: none will have them.
+    /// Slots below their shard's highest that are neither taken nor free. They will never be used.
     pub leaked: u64,
-    /// Ledgers of records that are gone, with a fence and nothing else.
+    /// Ledgers of deleted records, with only a fence.
     pub fences: u64,
-    /// Whether the site that is one by its record has objects and neither a record nor a row: nobody knows of it, since its
+    /// Whether the site that is known only by its record has objects but neither a record nor a row. It is unknown, because its
     /// row was lost and its record was deleted.
     pub orphaned: bool,
 }
 
 impl Tally {
-    /// Adds up.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Self) {
         self.entries += other.entries;
         self.videos += other.videos;
@@ -81,14 +81,14 @@ impl Tally {
     }
 }
 
-/// Compares rows and objects with what the oracle says, and returns what must be listed.
+/// Compares rows and objects with the oracle, and returns the pages that must be listed.
 ///
-/// `orphaned` says that the site whose settings record made it a site has neither that record nor a row. What was published of
-/// it may be anything.
+/// `orphaned` means that the site that is known only by its settings record has neither that record nor a row. Its published
+/// files may be anything.
 ///
 /// # Errors
 ///
-/// The first thing that is not as it should be.
+/// The first difference.
 pub fn audit(
     rows: &Rows,
     published: &Objects,
@@ -122,11 +122,11 @@ pub fn kind(pk: &str) -> &str {
     pk.split('#').next().unwrap_or_default()
 }
 
-/// Fails if something is other than expected.
+/// Fails if a value differs from the expected one.
 ///
 /// # Errors
 ///
-/// What it is.
+/// The name of the value, and both values.
 pub fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {
     if found == expected {
         Ok(())
@@ -139,7 +139,7 @@ pub fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Resul
 ///
 /// # Errors
 ///
-/// What differs.
+/// The differences.
 pub fn same<T: Ord + Debug>(
     what: &str,
     found: &BTreeSet<T>,
@@ -159,7 +159,7 @@ pub fn text_of(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// Checks that a site's row says what its record does, and holds nothing up.
+/// Checks that a site's row agrees with its record, and is not on hold.
 fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
     let what = format!("{} {}", row["pk"], row["settings"]);
     check(&what, &row.get("hold"), &None)?;

@@ -1,4 +1,4 @@
-//! Histories by their numbers: drawn, run on all cores, and shortened when something is wrong.
+//! Runs histories by their numbers: draws them, runs them on all cores, and shortens those that fail.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,17 +17,17 @@ use crate::run::{Case, Report, happen};
 use crate::runtime::{Sim, mix};
 use crate::world::{Options, World};
 
-/// Entries of a sitemap (sitemaps.org).
+/// The most entries of a sitemap (sitemaps.org).
 const MOST_ENTRIES: u32 = 50_000;
 
-/// What came of a history.
+/// The result of a history.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What it was.
+    /// The counts of the run.
     pub report: Report,
-    /// Of all calls, their answers and times, and of all that was left.
+    /// The digest of all calls, their answers and times, and of the final state.
     pub digest: u64,
-    /// The first thing that was not as it should be.
+    /// The first violation. `None` if there was none.
     pub violation: Option<String>,
 }
 
@@ -65,11 +65,11 @@ pub fn run_case(seed: u64, case: u64) -> Outcome {
     run(&drawn(seed, case))
 }
 
-/// Runs histories in the order of their numbers until they have so many steps, on all cores; with `first`, only until one
-/// violates something. Their outcomes by number.
+/// Runs histories in the order of their numbers on all cores, until they have `steps` steps together. With `first`, stops at the
+/// first violation. Returns their outcomes by number.
 #[must_use]
 pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
-    // How many there are follows from what is drawn alone, and so does the digest.
+    // The number of histories depends only on the seed, and so does the digest.
     let (mut count, mut drawn_steps) = (0, 0);
     while drawn_steps < steps {
         drawn_steps += drawn(seed, count).history.done() as u64;
@@ -99,12 +99,12 @@ pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
     let mut outcomes = outcomes
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    // One behind the first that violates something may have been under way.
+    // Histories after the first violation may have been running.
     outcomes.split_off(&end.into_inner());
     outcomes
 }
 
-/// Lets a history happen.
+/// Runs a history.
 #[must_use]
 pub fn run(case: &Case) -> Outcome {
     let sim = Sim::new(case.world);
@@ -136,8 +136,7 @@ pub fn run(case: &Case) -> Outcome {
 
 /// Shortens a failing history as far as it still fails.
 ///
-/// It first leaves out parts of the deployment, then halves of the steps, then single steps. The result is a line for
-/// `regressions`.
+/// It first removes parts of the deployment, then halves of the steps, then single steps. The result is a line for `regressions`.
 #[must_use]
 pub fn shortened(case: &Case) -> String {
     let mut case = case.clone();
@@ -180,12 +179,12 @@ pub fn shortened(case: &Case) -> String {
     }
 }
 
-/// Fills a table with so many pages of one site before the functions start, and has all of them published. Returns the calls
-/// that it took and the virtual seconds.
+/// Fills a table with `pages` pages of one site before the functions start, and publishes all of them. Returns the number of
+/// calls and the virtual seconds.
 ///
 /// # Errors
 ///
-/// If they are not published, or not all of them.
+/// If not all of them are published.
 pub fn publish_many(seed: u64, pages: usize) -> Result<(u64, u64), String> {
     let sim = Sim::new(seed);
     let inner = sim.clone();
@@ -224,9 +223,9 @@ mod tests {
     use crate::audit::Tally;
     use crate::history::{MEMBER, NEWS_PAGE, Step};
 
-    /// The seed of one run of the tests, so that the same code passes or fails each time; `WAYMARK_SEED` is another.
+    /// The seed of a test run, so that the same code always passes or fails. `WAYMARK_SEED` sets another one.
     const SEED: u64 = 10;
-    /// Actions of all histories of one run of the tests; `WAYMARK_STEPS` is another number.
+    /// The steps of all histories of a test run. `WAYMARK_STEPS` sets another number.
     const STEPS: u64 = 20_000;
 
     #[expect(

@@ -66,7 +66,7 @@ impl Crawler {
         self.get("/sitemap_index.xml").await.index()
     }
 
-    /// Returns every page that the index leads to, by loc. What video and news sitemaps also say of a page is left out.
+    /// Returns every page to which the index leads, by loc. Entries of video and news sitemaps are omitted.
     ///
     /// # Panics
     ///
@@ -77,7 +77,7 @@ impl Crawler {
         pages.map(|((_, loc), entry)| (loc, entry)).collect()
     }
 
-    /// Returns every entry that the index leads to, by its kind (empty for a page, `video`, `news`) and loc.
+    /// Returns every entry to which the index leads, by its kind (empty for a page, `video`, `news`) and loc.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! What a history's deployment is, beside what the seed of its world draws.
+//! The properties of a history's deployment, besides those that the seed of its world determines.
 
 use std::time::Duration;
 
@@ -6,35 +6,35 @@ use engine::regenerate::index::IndexLimits;
 use engine::sweep::AuditTimes;
 use proptest::prelude::*;
 
-/// What a function waits before it looks again at what seems wrong.
+/// The pause before a function checks a suspected problem again.
 const SECOND_LOOK: Duration = Duration::from_secs(5);
-/// From the beginning of an audit to that of the next, where they are frequent. Each marks all feeds, and these take a minute or two.
+/// The time between the beginnings of two frequent audits. Each marks all feeds, which take a minute or two.
 const OFTEN: Duration = Duration::from_secs(300);
 
 /// A deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deployment {
-    /// Sitemaps of one index at most.
+    /// The most sitemaps of one index.
     pub index_lines: u32,
-    /// Lines of an index that are read and written together.
+    /// The number of an index's lines that are read and written together.
     pub block_lines: u32,
-    /// Whether search engines are told of changes at an endpoint.
+    /// Whether there is an endpoint for notifying search engines of changes.
     pub endpoint: bool,
-    /// Whether every other record is an item of a table of the user's own.
+    /// Whether every other record is an item of a user's table.
     pub source: bool,
-    /// The part of DynamoDB's throughput that is left of the tables': one of so many.
+    /// The divisor of the tables' throughput: only this part of DynamoDB's is left.
     pub throughput: u64,
-    /// Runs of the functions at a time.
+    /// The most concurrent runs of the functions.
     pub concurrency: usize,
     /// Whether stream shards are split.
     pub splits: bool,
-    /// Whether many of the functions' runs stand still for a time that their limits allow: what they have read is old then.
+    /// Whether many of the functions' runs pause for a time that their limits allow, so that their reads become old.
     pub stalls: bool,
-    /// Whether audits are frequent, so that one is beside whatever else happens, and not daily.
+    /// Whether audits are frequent instead of daily, so that one overlaps with all other events.
     pub audits: bool,
 }
 
-/// The plainest one: AWS's limits, and nothing that can be left out.
+/// The plainest deployment: AWS's limits, and nothing optional.
 pub const PLAIN: Deployment = Deployment {
     index_lines: 50_000,
     block_lines: IndexLimits::BLOCK,
@@ -48,7 +48,7 @@ pub const PLAIN: Deployment = Deployment {
 };
 
 impl Deployment {
-    /// Returns when the clock audits.
+    /// Returns the times of the clock's audits.
     #[must_use]
     pub fn audit_times(&self) -> AuditTimes {
         AuditTimes {
@@ -61,7 +61,7 @@ impl Deployment {
         }
     }
 
-    /// Returns how much one index may hold.
+    /// Returns the limits of one index.
     #[must_use]
     pub fn index_limits(&self) -> IndexLimits {
         IndexLimits {
@@ -72,7 +72,7 @@ impl Deployment {
     }
 }
 
-/// Each thing that a deployment can do without, and how it is left out.
+/// The optional parts of a deployment, each as a function that removes it.
 pub const PARTS: [fn(&mut Deployment); 9] = [
     |deployment| deployment.index_lines = PLAIN.index_lines,
     |deployment| deployment.block_lines = PLAIN.block_lines,
@@ -91,7 +91,7 @@ pub fn deployment() -> impl Strategy<Value = Deployment> {
     let block_lines = prop_oneof![1 => Just(PLAIN.block_lines), 2 => 1..4_u32];
     let source = prop::bool::weighted(0.3);
     let throughput = prop_oneof![3 => Just(PLAIN.throughput), 1 => Just(20)];
-    // That of an account, and that of a new one, which others may use too.
+    // The limit of an account, and that of a new one, which may be shared.
     let concurrency = prop_oneof![2 => Just(PLAIN.concurrency), 1 => Just(10), 1 => 2..6_usize];
     let (endpoint, splits, stalls) = (any::<bool>(), any::<bool>(), any::<bool>());
     let of_index = (index_lines, block_lines);

@@ -1,4 +1,4 @@
-//! What is published, read strictly: what cannot be read as the schemas say is a failure.
+//! Reads published documents strictly: a document that violates the schemas is a failure.
 
 use std::io::Read;
 
@@ -9,21 +9,21 @@ use http::{HeaderMap, StatusCode};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-/// An answer, whole.
+/// A complete answer.
 #[derive(Clone, Debug)]
 pub struct Response {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body, decoded if its Content-Encoding said so.
+    /// The body, decoded according to its Content-Encoding.
     pub body: Vec<u8>,
     /// The body as it was sent.
     pub sent: Bytes,
 }
 
 impl Response {
-    /// Returns an answer with this body, which is decoded if its Content-Encoding says so.
+    /// Returns an answer with this body, decoded according to its Content-Encoding.
     ///
     /// # Panics
     ///
@@ -128,7 +128,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns the kind of the entry: empty for a page, `video` or `news` for what such a sitemap says of a page.
+    /// Returns the kind of the entry: empty for a page, `video` or `news` for an entry of such a sitemap.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         let mut prefixes = self.elements.iter().filter_map(|name| name.split_once(':'));
@@ -138,11 +138,11 @@ impl Entry {
     }
 }
 
-/// Decodes one gzip member that must be the whole of `bytes`.
+/// Decodes one gzip member, which must be all of `bytes`.
 ///
 /// # Panics
 ///
-/// If it is not.
+/// If it is invalid.
 #[must_use]
 pub fn gunzip(bytes: &[u8]) -> Vec<u8> {
     let mut rest = bytes;
@@ -158,7 +158,7 @@ pub fn gunzip(bytes: &[u8]) -> Vec<u8> {
     decoded
 }
 
-/// Returns the leaves of each `item` in a `root`: name and text, in order. Anything else in the document is a failure.
+/// Returns the leaves of each `item` in a `root`: names and texts, in order. Anything else in the document is a failure.
 fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)>> {
     assert!(
         document.starts_with(b"<?xml"),
@@ -211,7 +211,7 @@ fn elements(document: &[u8], root: &str, item: &str) -> Vec<Vec<(String, String)
             }
             Event::Eof => break,
             Event::Decl(_) | Event::PI(_) => {}
-            // An index's counts.
+            // The counts of an index.
             Event::Comment(_) if path.is_empty() && root == "sitemapindex" => {}
             other => panic!("not in a sitemap: {other:?}"),
         }

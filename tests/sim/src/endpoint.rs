@@ -1,4 +1,5 @@
-//! An endpoint of IndexNow that takes, refuses, asks for time and stays silent, and what it was told of.
+//! A simulated endpoint of IndexNow, which accepts, refuses, asks for time or does not answer. It records the URLs that it was
+//! sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,24 +16,24 @@ use table::{Change, Item};
 use crate::history::SITES;
 use crate::runtime::{Sim, digest_of};
 
-/// URLs of one request (IndexNow).
+/// The most URLs of one request (IndexNow).
 const MAX_URLS: usize = 10_000;
-/// Seconds after which a change is no news: nobody is told of it any more.
+/// The seconds after which a change is no longer sent.
 const NEWS_SECONDS: i64 = 48 * 3_600;
-/// Seconds that the endpoint asks for at most.
+/// The longest pause in seconds that the endpoint asks for.
 const LONGEST_PAUSE: u64 = 10_000;
-/// Statuses by which it takes, refuses, and asks for time.
+/// The statuses with which it accepts, refuses, and asks for time.
 const TAKEN: [u16; 2] = [200, 202];
 const REFUSED: [u16; 3] = [400, 403, 422];
 const LATER: [u16; 4] = [429, 429, 500, 503];
 
-/// Returns the key of a site whose record has one.
+/// Returns the IndexNow key of a site.
 #[must_use]
 pub fn key_of(site: &str) -> String {
     format!("key-of-{}", site.replace('.', "-"))
 }
 
-/// An endpoint. Cloning shares it.
+/// An endpoint. Clones share its state.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     sim: Sim,
@@ -41,28 +42,28 @@ pub struct Endpoint {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By the URL's normal form when it was last in a request that was taken or refused, in Unix seconds.
+    /// By the URL's normal form, when it was last in a request that was accepted or refused, in Unix seconds.
     told: BTreeMap<String, i64>,
-    /// By the same when a change of it was last noted.
+    /// By the URL's normal form, when a change of it was last noted.
     noted: BTreeMap<String, i64>,
-    /// Changes that nobody was told of and that are not noted any more: the site's host, the URL, and when it changed.
+    /// Changes that were dropped without being sent: the site's host, the URL, and the time of the change.
     dropped: Vec<(String, String, i64)>,
-    /// By host the last request, if it was refused.
+    /// By host, the last request, if it was refused.
     refused: BTreeMap<String, Refused>,
-    /// By host the status of a refusal, as the site's row says.
+    /// By host, the status of a refusal in the site's row.
     shown: BTreeMap<String, Option<u16>>,
-    /// Changes that were refused, and dropped before the site's row showed the refusal: the site's host, and the URL.
+    /// Changes that were refused, and dropped before the site's row contained the refusal: the site's host, and the URL.
     hidden: Vec<(String, String)>,
-    /// By host when a request was last taken, in Unix seconds.
+    /// By host, when a request was last accepted, in Unix seconds.
     taken: BTreeMap<String, i64>,
-    /// Requests that were taken or refused.
+    /// The number of requests that were accepted or refused.
     requests: u64,
-    /// The status of every answer, once it is in order.
+    /// The status of every answer. `None` for random answers.
     always: Option<u16>,
 }
 
 impl Endpoint {
-    /// Returns an endpoint that was not notified of anything yet.
+    /// Returns an endpoint that has no requests yet.
     #[must_use]
     pub fn new(sim: Sim) -> Self {
         let state = Arc::default();
@@ -73,7 +74,7 @@ impl Endpoint {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the change of a notice's row, or of that which says how the last request went.
+    /// Notes the change of a notice's row, or of the row with the last answer.
     pub fn watch(&self, change: &Change<'_>) {
         let [pk, sk] = ["pk", "sk"].map(|name| change.key.text(name).unwrap_or_default());
         if sk == ALONE {
@@ -84,7 +85,7 @@ impl Endpoint {
                     Some(row) => state
                         .shown
                         .insert((*host).to_owned(), row.number("refused_status")),
-                    // It is lost.
+                    // The row is lost.
                     None => {
                         state.refused.remove(*host);
                         None
@@ -121,43 +122,44 @@ impl Endpoint {
         }
     }
 
-    /// Returns when a change of an address, in its normal form, was last noted, however it was spelled. The time is in Unix seconds.
+    /// Returns when a change of an address was last noted, in any spelling. The address is in its normal form, the time in Unix
+    /// seconds.
     #[must_use]
     pub fn noted(&self, address: &str) -> Option<i64> {
         self.lock().noted.get(address).copied()
     }
 
-    /// Takes the changes that are not noted any more although nobody was told of them: host, URL and time.
+    /// Takes the changes that were dropped without being sent: host, URL and time.
     #[must_use]
     pub fn take_dropped(&self) -> Vec<(String, String, i64)> {
         std::mem::take(&mut self.lock().dropped)
     }
 
-    /// Takes the changes that were refused and dropped before the site's row said so: host and URL.
+    /// Takes the changes that were refused and dropped before the site's row contained the refusal: host and URL.
     #[must_use]
     pub fn take_hidden(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.lock().hidden)
     }
 
-    /// Returns the last request of a site. Returns `None` if that was not refused.
+    /// Returns the last request of a site. Returns `None` if it was not refused.
     #[must_use]
     pub fn refused(&self, host: &str) -> Option<Refused> {
         self.lock().refused.get(host).copied()
     }
 
-    /// Returns when a request of a site was last taken, in Unix seconds.
+    /// Returns when a request of a site was last accepted, in Unix seconds.
     #[must_use]
     pub fn taken(&self, host: &str) -> Option<i64> {
         self.lock().taken.get(host).copied()
     }
 
-    /// Returns the number of requests that were taken or refused.
+    /// Returns the number of requests that were accepted or refused.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.lock().requests
     }
 
-    /// Answers with this status from now on; with any, as before, if it is `None`.
+    /// Answers with this status from now on, or randomly if it is `None`.
     pub fn always(&self, status: Option<u16>) {
         self.lock().always = status;
     }
@@ -187,7 +189,7 @@ impl Endpoint {
             .await;
         let status = self.status();
         let silent = status.is_none();
-        // What is not answered may have been taken.
+        // A request without an answer may have been accepted.
         let status = status.unwrap_or_else(|| {
             if self.sim.below(2) == 0 {
                 TAKEN[0]
@@ -241,7 +243,7 @@ fn later(reason: &str, after: Option<i64>) -> Answer {
     Answer::Later { reason, after }
 }
 
-/// Reads a request's host and URLs. Panics if the request is not as IndexNow asks for.
+/// Parses a request's host and URLs. Panics if the request violates IndexNow's format.
 fn read(json: &str) -> (String, Vec<String>) {
     let request: Value = serde_json::from_str(json).expect("JSON");
     let host = request["host"].as_str().expect("a host").to_owned();

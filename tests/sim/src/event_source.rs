@@ -1,10 +1,11 @@
-//! A stream and the function behind it, as Lambda connects them.
+//! A stream and its function, connected as by Lambda.
 //!
-//! - Changes of one item come in their order; a stream is several stream shards, each of several lanes. A stream shard may be
-//!   split: what came before is read first.
-//! - A lane gathers a batch, calls its function, and goes on behind what was handled. What failed comes again, and what came
-//!   before it in the batch may, too. A batch whose function ended without an answer is halved; one for which there is no room is tried again.
-//! - Runs end anywhere, take longer than they may, and go on when they were thought dead.
+//! - Changes of one item are delivered in their order. A stream has several stream shards, each with several lanes. A stream
+//!   shard may be split, and its earlier records are read first.
+//! - A lane gathers a batch, calls its function, and continues after the handled records. Failed records are delivered again, and
+//!   so may be earlier ones of the batch. A batch whose function ended without an answer is halved. A batch is retried if there
+//!   are too many runs.
+//! - Runs end anywhere, exceed their time limits, and continue when they were thought dead.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -20,38 +21,38 @@ use crate::faults::{Faults, Spell};
 use crate::runtime::{Sim, Sleep, mix};
 use crate::template::Mapping;
 
-/// How often is asked whether what came before a stream shard is handled.
+/// The pause between checks whether the earlier records of a stream shard are handled.
 const POLL: Duration = Duration::from_secs(1);
-/// Seconds after which the next stream shard is closed, at most.
+/// The most seconds after which the next stream shard is closed.
 const LONGEST_SHARD: u64 = 600;
-/// Stream shards that are open at the same time, and all that there may ever be.
+/// The most stream shards that are open at the same time, and that there may ever be.
 const MAX_OPEN: usize = 5;
 const MAX_SHARDS: usize = 200;
 
-/// Calls the function.
+/// A function that a stream calls.
 pub type Function = Arc<dyn Fn(Vec<StreamRecord>) -> BoxFuture<'static, Handled> + Send + Sync>;
 
-/// A stream. Cloning shares it.
+/// A stream. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Stream {
     sim: Sim,
     state: Arc<Mutex<State>>,
-    /// What was given up, as the failure bucket has it.
+    /// The records that were given up, as in the failure bucket.
     failures: Arc<Mutex<Vec<StreamRecord>>>,
 }
 
 #[derive(Debug)]
 struct State {
     shards: Vec<Shard>,
-    /// Stream shards that there were at first.
+    /// The initial number of stream shards.
     roots: usize,
-    /// Lanes of a stream shard.
+    /// The number of lanes of a stream shard.
     factor: usize,
-    /// Sequence numbers given.
+    /// The number of assigned sequence numbers.
     count: u64,
 }
 
-/// A part of the stream. Once it is split it takes in nothing more.
+/// A part of the stream. Once it is split it takes no more records.
 #[derive(Debug)]
 struct Shard {
     parent: Option<usize>,
@@ -61,7 +62,7 @@ struct Shard {
 
 #[derive(Debug, Default)]
 struct Lane {
-    /// What is not handled yet, and when it happened in the world's time.
+    /// The records that are not handled yet, with the times of their changes in the world's time.
     records: VecDeque<(Duration, StreamRecord)>,
     waker: Option<Waker>,
 }
@@ -76,7 +77,7 @@ impl State {
         self.shards.len() - 1
     }
 
-    /// Returns the stream shard and the lane that take in what has this hash.
+    /// Returns the stream shard and the lane for a partition key with this hash.
     fn place(&self, hash: u64) -> (usize, usize) {
         let below = |hash: u64, limit: usize| usize::try_from(hash % limit as u64).unwrap_or(0);
         let at = below(hash, self.roots * self.factor);
@@ -90,7 +91,7 @@ impl State {
         (shard, lane)
     }
 
-    /// Returns whether all that came before a stream shard's records is handled.
+    /// Returns whether all records before those of a stream shard are handled.
     fn is_begun(&self, shard: usize) -> bool {
         self.shards[shard].parent.is_none_or(|parent| {
             let lanes = &self.shards[parent].lanes;
@@ -100,7 +101,7 @@ impl State {
 }
 
 impl Stream {
-    /// Returns a stream of `shards` stream shards, each read in as many lanes as the mapping says.
+    /// Returns a stream of `shards` stream shards, each with as many lanes as the mapping has.
     #[must_use]
     pub fn new(sim: Sim, shards: usize, mapping: &Mapping) -> Self {
         let mut state = State {
@@ -123,7 +124,7 @@ impl Stream {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in the record of a change. `partition` is the item's partition key.
+    /// Adds the record of a change. `partition` is the item's partition key.
     pub fn push(&self, partition: &str, record: StreamRecord) {
         let hash = partition
             .bytes()
@@ -154,7 +155,7 @@ impl Stream {
         lanes.map(|lane| lane.records.len()).sum()
     }
 
-    /// Forgets what is not handled yet: the table was dropped, and its stream with it.
+    /// Drops the records that are not handled yet, because the table was dropped together with its stream.
     pub fn clear(&self) {
         for shard in &mut self.lock().shards {
             for lane in &mut shard.lanes {
@@ -163,21 +164,21 @@ impl Stream {
         }
     }
 
-    /// Returns the number of records that were given up and not handed over again.
+    /// Returns the number of records that were given up and not replayed.
     #[must_use]
     pub fn failures(&self) -> usize {
         let failures = self.failures.lock();
         failures.unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Takes what was given up, to hand it to the function once more.
+    /// Takes the records that were given up, to replay them.
     #[must_use]
     pub fn take_failures(&self) -> Vec<StreamRecord> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut failures)
     }
 
-    /// Reads the stream for ever. With `splits`, its stream shards are closed and go on in one or two others, now and then.
+    /// Reads the stream forever. With `splits`, its stream shards are sometimes closed, and continue in one or two others.
     pub fn connect(
         &self,
         mapping: Mapping,
@@ -199,7 +200,7 @@ impl Stream {
             reader.read_shard(shard);
         }
         if splits {
-            // As the readers, it runs until the world ends.
+            // Like the readers, it runs until the world ends.
             drop(self.sim.spawn(reader.split()));
         }
     }
@@ -216,15 +217,15 @@ struct Reader {
     function: Function,
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 enum Tried {
-    /// There was none.
+    /// There was no batch.
     Nothing,
-    /// So many of its records were handled.
+    /// This number of its records were handled.
     Handled(usize),
     /// There was no answer.
     Failed,
-    /// The function was not called: too many runs are under way.
+    /// The function was not called, because too many runs are under way.
     Throttled,
 }
 
@@ -239,7 +240,7 @@ impl Reader {
         }
     }
 
-    /// Closes a stream shard from time to time, and has its children read.
+    /// Closes a stream shard from time to time, and starts to read its children.
     async fn split(self) {
         let sim = self.stream.sim.clone();
         while self.stream.lock().shards.len() < MAX_SHARDS {
@@ -277,7 +278,7 @@ impl Reader {
         let mut is_begun = false;
         loop {
             self.filled().await;
-            // What came before the stream shard is read first.
+            // The records before those of the stream shard are read first.
             while !is_begun {
                 is_begun = self.stream.lock().is_begun(self.at.0);
                 if !is_begun {
@@ -288,7 +289,7 @@ impl Reader {
                 sim.sleep(self.mapping.window).await;
             }
             let (mut most, mut tries) = (self.mapping.batch, 0_u32);
-            // What was handled must go before anything else is taken in.
+            // Handled records are removed before others are added.
             loop {
                 self.give_up();
                 match self.try_batch(most).await {
@@ -315,7 +316,7 @@ impl Reader {
         }
     }
 
-    /// Puts what is too old among the failures.
+    /// Moves records that are too old to the failures.
     fn give_up(&self) {
         let now = self.stream.sim.elapsed();
         let too_old = |at: &Duration| now.saturating_sub(*at) > self.mapping.record_age;
@@ -328,7 +329,7 @@ impl Reader {
         });
     }
 
-    /// Ends once there are records.
+    /// Completes once there are records.
     async fn filled(&self) {
         poll_fn(|context| {
             self.with_lane(|lane| {
@@ -374,50 +375,50 @@ impl Reader {
     }
 }
 
-/// How many of the runs end somewhere, or stand still, when functions stop at random.
+/// The share of the runs that end or pause somewhere while functions stop at random.
 const STOPPED: f64 = 0.1;
-/// How many of the runs stand still for a time that their limits allow, where any do. The shortest such time; each of so many,
-/// of which one is twice the one before, is as likely.
+/// The share of the runs that pause for a time that their limits allow, if any do. The shortest such time, and the number of
+/// times, each twice the previous one and equally likely.
 const STALLED: f64 = 0.5;
 const SHORTEST_STALL: Duration = Duration::from_millis(200);
 const STALLS: u64 = 8;
-/// A run ends or stands still before one of its first so many steps. Where many stand still it is one of the first eight, of twice
-/// as many, and so on, each as likely: most runs have few.
+/// A run ends or pauses before one of its first steps, up to this number. If many pause, it is one of the first eight, of twice
+/// as many, and so on, each equally likely, because most runs have few steps.
 const STEPS: u64 = 400;
 const FEWEST_STEPS: u64 = 8;
 const STEPS_DOUBLED: u64 = 6;
 
-/// Calls functions, so many at a time. Cloning shares it.
+/// Calls functions, up to a number at a time. Clones share its state.
 #[derive(Clone, Debug)]
 pub struct Invoker {
     sim: Sim,
-    /// How many of the runs end somewhere, or stand still.
+    /// The share of the runs that end or pause somewhere.
     runs: f64,
-    /// When this many do instead.
+    /// The time in which the share is `STOPPED` instead.
     stops: Spell,
-    /// Whether many stand still for a short time.
+    /// Whether many runs pause for a short time.
     stalls: bool,
-    /// Runs at a time; that is the account's limit.
+    /// The most concurrent runs, which is the account's limit.
     limit: usize,
     state: Arc<Mutex<Runs>>,
 }
 
-/// What runs were.
+/// The counts of runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Runs {
-    /// Those under way.
+    /// Running ones.
     running: usize,
-    /// Calls that were too many.
+    /// Calls that exceeded the limit.
     pub throttled: u64,
-    /// The longest, in hundredths of its time limit.
+    /// The longest run, in hundredths of its time limit.
     pub longest: u64,
-    /// The longest: so long did it hold its stream shard.
+    /// The longest run, for whose duration its stream shard was blocked.
     pub held: Duration,
-    /// How often all were ended.
+    /// How often all runs were ended.
     ended: u64,
 }
 
-/// A run that is under way, as the account's limit counts it.
+/// A running function, as the account's limit counts it.
 #[derive(Debug)]
 pub struct Place(Invoker);
 
@@ -446,7 +447,7 @@ impl Invoker {
         Self { stops, ..self }
     }
 
-    /// Returns the same invoker with functions of which many stand still for a time that their limits allow.
+    /// Returns the same invoker, but many functions pause for a time that their limits allow.
     pub(crate) fn with_stalls(self, stalls: bool) -> Self {
         Self { stalls, ..self }
     }
@@ -455,7 +456,7 @@ impl Invoker {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns room for a run. Returns `None` if there are as many runs as there may be.
+    /// Returns room for a run. Returns `None` if the limit is reached.
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         let mut runs = self.lock();
@@ -467,7 +468,7 @@ impl Invoker {
         Some(Place(self.clone()))
     }
 
-    /// Returns what runs were until now. The longest is looked for again from now on.
+    /// Returns the counts of runs so far, and resets the longest.
     #[must_use]
     pub fn runs(&self) -> Runs {
         let mut runs = self.lock();
@@ -477,7 +478,7 @@ impl Invoker {
         until_now
     }
 
-    /// Ends all runs, also those that are thought dead.
+    /// Ends all runs, including those that are thought dead.
     pub fn end_all(&self) {
         self.lock().ended += 1;
     }
@@ -503,7 +504,7 @@ impl Invoker {
     }
 
     /// Runs a function within its time limit. Returns `None` if it gave no answer. The share `rate` of the runs end somewhere, or
-    /// stand still somewhere for a time, after which they go on.
+    /// pause somewhere for a time, after which they continue.
     async fn falter<T: Send + 'static>(
         &self,
         rate: f64,
@@ -541,7 +542,7 @@ impl Invoker {
         match select(running, sim.sleep(timeout)).await {
             Either::Left((output, _)) => output,
             Either::Right(((), running)) => {
-                // Lambda ends its process, but for what it has already sent, or finds it again much later.
+                // Lambda ends its process, except for requests that are on their way, or resumes it much later.
                 if sim.below(2) == 0 {
                     running.stop();
                 }
@@ -551,7 +552,7 @@ impl Invoker {
     }
 }
 
-/// What becomes of a run.
+/// The end of a run.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Never,
@@ -559,10 +560,10 @@ enum End {
     Freezes(Duration),
 }
 
-/// A run that comes to its end after so many steps.
+/// A run that ends after this number of steps.
 struct Faltering<T> {
     invoker: Invoker,
-    /// How often all had been ended when it began.
+    /// The count of `Runs::ended` at its beginning.
     since: u64,
     run: BoxFuture<'static, T>,
     steps: u64,

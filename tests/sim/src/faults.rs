@@ -1,4 +1,4 @@
-//! What goes wrong with a call, and how long it takes.
+//! Faults of calls, and their durations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,23 +6,24 @@ use std::time::Duration;
 
 use crate::runtime::Sim;
 
-/// Microseconds of a call's way, one way: most calls, and one in a hundred and in a thousand.
+/// The durations of a call's way in one direction, in microseconds: for most calls, for one in a hundred and for one in a
+/// thousand.
 const WAYS: [(u64, u64); 3] = [(1_000, 1_000), (10, 20_000), (1, 300_000)];
-/// How long a client waits for an answer that does not come: the functions' limit of one try.
+/// The time for which a client waits for a missing answer: the functions' limit of one try.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// One of so many failures outlasts the client's tries.
+/// One of this number of failures outlasts the client's tries.
 const OUTLASTING: u64 = 8;
-/// Seconds after which a request may still arrive.
+/// The most seconds after which a request may still arrive.
 const LATEST: u64 = 60;
 
-/// Seconds within which an outage begins, and how many it lasts at most.
+/// The most seconds until an outage begins, and for which it lasts.
 const LATEST_OUTAGE: u64 = 900;
 const LONGEST_OUTAGE: u64 = 3_600;
 
-/// When something is in trouble. Cloning shares it.
+/// A time of trouble. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Spell {
-    /// Nanoseconds of the world's time at which it begins.
+    /// The beginning, in nanoseconds of the world's time.
     begin: Arc<AtomicU64>,
     length: Duration,
 }
@@ -38,7 +39,7 @@ impl Spell {
         Self::of(Duration::ZERO)
     }
 
-    /// Begins then, also if it has begun before.
+    /// Begins at this time, even if it has begun before.
     pub(crate) fn begin(&self, at: Duration) {
         self.begin.store(nanos(at), Ordering::Relaxed);
     }
@@ -53,36 +54,36 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What becomes of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// It is done, and answered.
+    /// It is executed and answered.
     Done,
-    /// It is not done: there are too many.
+    /// It is not executed, because of throttling.
     Throttled,
-    /// It is not done, and the answer is an error.
+    /// It is not executed, and the answer is an error.
     FailedBefore,
-    /// It is done, and the answer is an error.
+    /// It is executed, and the answer is an error.
     FailedAfter,
-    /// It is done, and there is no answer.
+    /// It is executed, and there is no answer.
     Unanswered,
-    /// It is done long after its caller has given up waiting.
+    /// It is executed long after its caller has stopped waiting.
     Late,
 }
 
-/// How likely calls fail. Cloning shares the world.
+/// The probability of failing calls. Clones share the world.
 #[derive(Clone, Debug)]
 pub struct Faults {
     pub(crate) sim: Sim,
     rate: f64,
-    /// When the service is out of order.
+    /// The time in which the service fails.
     outage: Spell,
     /// How often the service was replaced by another one.
     replaced: Arc<AtomicU64>,
 }
 
 impl Faults {
-    /// Returns faults of the share `rate` of all calls, which fail each way as often as any other.
+    /// Returns faults of the share `rate` of all calls. All kinds of failures are equally likely.
     #[must_use]
     pub fn new(sim: Sim, rate: f64) -> Self {
         Self {
@@ -100,7 +101,7 @@ impl Faults {
         Self { replaced, ..self }
     }
 
-    /// Replaces the service: calls that are late reach the new one no more.
+    /// Replaces the service. Late calls do not reach the new one.
     pub(crate) fn replace(&self) {
         self.replaced.fetch_add(1, Ordering::Relaxed);
     }
@@ -110,7 +111,7 @@ impl Faults {
         self.replaced.load(Ordering::Relaxed)
     }
 
-    /// Returns the same faults of a service that will be out of order for a time, which is drawn.
+    /// Returns the same faults, of a service with a random time of outage.
     #[must_use]
     pub fn with_outage(self) -> Self {
         let begin = Duration::from_secs(self.sim.below(LATEST_OUTAGE));
@@ -120,17 +121,17 @@ impl Faults {
         self.out_of_order(outage)
     }
 
-    /// Returns the same faults of a service that is out of order during this time.
+    /// Returns the same faults, of a service that fails during this time.
     pub(crate) fn out_of_order(self, outage: Spell) -> Self {
         Self { outage, ..self }
     }
 
-    /// Returns whether a fault strikes that is as likely as a failing call.
+    /// Returns whether a fault with the probability of a failing call happens.
     pub(crate) fn happens(&self) -> bool {
         self.strikes(self.rate)
     }
 
-    /// Returns whether a transaction meets another of one of its items.
+    /// Returns whether a transaction conflicts with another one.
     pub(crate) fn conflicts(&self) -> bool {
         self.strikes(self.rate / 4.0)
     }
@@ -143,8 +144,8 @@ impl Faults {
         happens
     }
 
-    /// Draws what becomes of a call, and whether the client tries it again, as it does with most calls that fail. Then what was done is
-    /// done once more.
+    /// Draws the outcome of a call, and whether the client retries it, as it does with most failed calls. A retry executes the
+    /// call once more.
     pub(crate) fn draw(&self) -> (Fate, bool) {
         if self.outage.is_on(&self.sim) {
             self.sim.note_fault();
@@ -163,7 +164,7 @@ impl Faults {
         (fate, self.sim.below(OUTLASTING) != 0)
     }
 
-    /// Waits for the client's pause before it tries again.
+    /// Waits for the client's pause before a retry.
     pub(crate) async fn pause(&self) {
         let millis = self.sim.below(1_000);
         self.sim.sleep(Duration::from_millis(millis)).await;
@@ -185,12 +186,12 @@ impl Faults {
         least + self.sim.below(least)
     }
 
-    /// Waits as long as a caller does.
+    /// Waits for as long as a caller does.
     pub(crate) async fn patience(&self) {
         self.sim.sleep(PATIENCE).await;
     }
 
-    /// Waits for the way of a request that is late. It arrives before its caller gives up, or long after.
+    /// Waits for the way of a late request. It arrives before its caller stops waiting, or long after.
     pub(crate) async fn late(&self) {
         let seconds = 1 + self.sim.below(LATEST);
         self.sim.sleep(Duration::from_secs(seconds)).await;

@@ -1,4 +1,4 @@
-//! What can happen, and how it is drawn.
+//! The steps of histories, and how they are drawn.
 
 use std::ops::Range;
 
@@ -6,16 +6,16 @@ use proptest::prelude::*;
 use proptest::strategy::Union;
 use sitemap::member::SEGMENT_SLOTS;
 
-/// The sites. The first two are named by the deployment; the third is one only while there is a record of it.
+/// The sites. The deployment names the first two. The third is a site only while it has a record.
 pub const SITES: [&str; 3] = ["www.example.com", "shop.example", "blog.example"];
-/// How many of the sites the deployment names.
+/// The number of sites that the deployment names.
 pub const KNOWN: usize = 2;
-/// The site that is one by its record alone.
+/// The site that is known only by its record.
 pub const RECORDED: usize = 2;
-/// The pages' types. Two have the names of the series that videos and news are listed in, and one the name that the pages of
-/// such a type have then.
+/// The pages' types. Two have the names of the series for videos and news, and one the name that the series of such a type has
+/// then.
 pub const TYPES: [&str; 5] = ["post", "page", "video", "news", "news-pages"];
-/// The series of videos and of news, as sites may name them; the first are the defaults.
+/// The series of videos and of news that sites may name. The first are the defaults.
 pub const SERIES: [(&str, &str); 5] = [
     ("video", "news"),
     ("clips", "news"),
@@ -23,9 +23,9 @@ pub const SERIES: [(&str, &str); 5] = [
     ("news", "video"),
     ("news-pages", "news"),
 ];
-/// The style sheets that sites may choose; the first is the default.
+/// The style sheets that sites may choose. The first is the default.
 pub const STYLESHEETS: [&str; 3] = ["css", "xsl", "none"];
-/// Patterns of parts' addresses. The first makes what is made without one; what the last makes is not of the site.
+/// Patterns of parts' addresses. The first is the default, and the addresses of the last are not on the site.
 pub const PART_URLS: [&str; 3] = [
     "{url}/{part}",
     "{url}?page={part}",
@@ -37,157 +37,157 @@ pub const TERMS: [(&str, &str); 3] = [
     ("category", "a #1/ü"),
     ("tag", "rust"),
 ];
-/// Languages of pages, each with that of their news. The third is the second, written otherwise.
+/// Languages of pages, each with that of their news. The third is the second in another spelling.
 pub const LANGUAGES: [(&str, &str); 4] =
     [("en", "en"), ("de", "de"), ("DE", "de"), ("zh-TW", "zh-tw")];
-/// Behind [`LANGUAGES`]: a language that no page at another path has.
+/// An index behind [`LANGUAGES`]: a language that no page at another path has.
 pub const OWN_LANGUAGE: usize = LANGUAGES.len();
 /// Translation groups.
 pub const GROUPS: [&str; 2] = ["home", "about #2"];
-/// Images of a page whose entry is a quarter of the lowest byte limit, and the digits of their names. Few and long: to read
-/// and write them is most of what a history costs.
+/// The number of images of a page whose entry is a quarter of the lowest byte limit. The images are few with long names, because
+/// reading and writing them takes most of the time of a history.
 pub const MANY_IMAGES: u32 = 125;
 /// See [`MANY_IMAGES`].
 pub const MANY_IMAGES_DIGITS: usize = 1_930;
 
-/// Records that are edited one by one. There are fewer paths than records, so that they meet.
+/// Records that are edited one by one. There are fewer paths than records, so that they conflict.
 const RECORDS: Range<usize> = 0..8;
 const PATHS: Range<usize> = 0..4;
-/// The most records that come and go as a crowd.
+/// The most records that are added and deleted as a crowd.
 pub const MOST_CROWD: usize = 1_030;
-/// How many come at once: the n-th is at the n-th path.
+/// The number that are added at once. The n-th is at the n-th path.
 const CROWD: Range<usize> = 5..30;
-/// The same with many images each: more than fit into one sitemap of the lowest byte limit.
+/// The same with many images each, which do not fit into one sitemap of the lowest byte limit.
 const LARGE_CROWD: Range<usize> = 5..8;
-/// Hours from the world's beginning at which pages appear, go, and are said to have changed.
+/// Hours from the world's beginning at which pages appear, disappear, and are said to have changed.
 const HOURS: Range<i64> = 1..250;
-/// Hours before the edit at which a page is said to have changed: news, or no more.
+/// Hours before the edit at which a page is said to have changed, so that it is or is not news.
 const RECENT: Range<i64> = 0..60;
-/// Parts of a page that has some, beside its first, and of one that has many: more than are reconciled together.
+/// Parts of a page with parts, besides its first, and of one with many: more than are reconciled together.
 const PARTS: Range<u32> = 2..5;
 const MANY_PARTS: u32 = 120;
 /// Parts of a page of a crowd.
 const CROWD_PARTS: u32 = 2;
 /// Hours that pass at a time.
 const PASSING: Range<i64> = 1..60;
-/// Seconds in which the clock calls at least once, and a mark comes to its time.
+/// Seconds in which the clock calls at least once, and a mark becomes due.
 const WAITING: Range<u64> = 30..200;
-/// Seconds in which an edit is handled, and its mark is not.
+/// Seconds in which an edit is handled, but its mark is not.
 const HANDLING: Range<u64> = 5..20;
-/// Times that something is lost between two edits and a look.
+/// Losses between two edits and a comparison.
 const LOSSES: Range<usize> = 3..15;
-/// Times that a part is called.
+/// Calls of a part.
 const CALLS: Range<usize> = 8..25;
-/// Steps of a history over HTTP.
+/// The number of steps of a history over HTTP.
 const STEPS: Range<usize> = 120..220;
-/// Steps of a history in the simulated world: most are short, some of medium length, and few are long.
+/// The number of steps of a history in the simulated world. Most are short, some of medium length, and few are long.
 const SHORT_STEPS: Range<usize> = 20..120;
 const MEDIUM_STEPS: Range<usize> = 120..400;
 const LONG_STEPS: Range<usize> = 400..2_001;
-/// Pages of a large crowd of news: more than one sitemap of news may have, whatever the site's own limit is.
+/// Pages of a large crowd of news: more than a sitemap of news may have, whatever the site's own limit is.
 const NEWS_CROWD: Range<usize> = 1_001..MOST_CROWD;
-/// Pages of a crowd that is one translation group: more than it may have.
+/// Pages of a crowd that is one translation group: more than the group may have.
 const GROUP_CROWD: Range<usize> = 201..206;
 /// Pages of such a crowd that leave it.
 const LEAVING: Range<usize> = 1..8;
-/// Entries of a sitemap where such a crowd is.
+/// The capacity of sitemaps for such a crowd.
 const LARGE_CAPACITY: u32 = 2_000;
-/// Records, paths of theirs, and states of records and settings, that come again and again.
+/// The numbers of records, of their paths, and of states of records and settings, that recur.
 const FEW_RECORDS: usize = 3;
 const FEW_PATHS: usize = 2;
 const FEW_STATES: usize = 3;
-/// Sitemaps, where there are many.
+/// The number of sitemaps, if there are many.
 const MANY_SITEMAPS: usize = 12;
-/// As many pages as a segment has, and how many of them change at once.
+/// The number of pages in a segment, and how many of them change at once.
 const FULL_SEGMENT: usize = SEGMENT_SLOTS as usize;
 const FEW_OF_MANY: Range<usize> = 1..4;
-/// Steps beside a large crowd.
+/// The number of steps that are mixed with a large crowd.
 const LARGE_STEPS: Range<usize> = 5..20;
-/// Steps before the functions start, of the histories that have any.
+/// The number of steps before the functions start, in histories that have any.
 const LOADED: Range<usize> = 1..60;
 
 /// A history.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// How many of the steps are done before the functions start: they find a filled table.
+    /// The number of steps before the functions start, so that these find a filled table.
     pub loaded: usize,
-    /// What happens.
+    /// The steps.
     pub steps: Vec<Step>,
 }
 
-/// One thing that happens.
+/// One step of a history.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A record is written.
     Put(usize, Page),
     /// A record is deleted.
     Delete(usize),
-    /// Many records are written at once, all of them such pages, each at a path of its own.
+    /// Many records are written at once. All are such pages, each at a path of its own.
     Flood(usize, Page),
-    /// All of the crowd are deleted at once.
+    /// The whole crowd is deleted at once.
     Clear,
     /// A site's record is written, or deleted.
     Site(usize, Option<Settings>),
-    /// What was deleted or changed since everything was last compared is taken from a backup of then, and what came is deleted
+    /// Records that were deleted or changed since the last comparison are restored from a backup, and new ones are deleted
     /// (docs/OPERATIONS.md, "Restore the content").
     Restore,
-    /// Another mapping of the user's table is deployed: one that says what images its items have, or does not.
+    /// Another mapping of the user's table is deployed, with or without the images of its items.
     Deploy(bool),
-    /// Hours pass, in which nothing happens.
+    /// Hours pass in which nothing happens.
     Pass(i64),
-    /// Seconds pass, in which the clock calls.
+    /// Seconds pass in which the clock calls.
     Wait(u64),
-    /// The sitemap table is dropped and created again, when no function runs.
+    /// The sitemap table is dropped and created again, while no function runs.
     DropTable,
-    /// A row of the sitemap table is lost, whichever this number falls on.
+    /// A row of the sitemap table is lost. The number selects it.
     LoseRow(usize),
-    /// When all is published, an attribute of a row is lost or damaged, or a ledger forgets something, whichever this number falls
-    /// on. Then all is compared.
+    /// After everything is published, an attribute of a row is lost or damaged, or a ledger loses an entry. The number selects
+    /// it. Then everything is compared.
     DamageRow(usize),
-    /// When all is published, an object is lost or damaged, whichever this number falls on. Then all is compared.
+    /// After everything is published, an object is lost or damaged. The number selects it. Then everything is compared.
     LoseObject(usize),
-    /// Nothing happens until all is published. Then it is compared.
+    /// Nothing happens until everything is published. Then everything is compared.
     Rest,
 }
 
-/// What a record says, as far as histories vary it.
+/// The fields of a record that histories vary.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
-    /// Which of [`SITES`].
+    /// The index in [`SITES`].
     pub site: usize,
     /// The number of its path.
     pub path: usize,
-    /// How its address is spelled.
+    /// The spelling of its address.
     pub spelling: Spelling,
-    /// Whether its address is that which this part of the page at the path has by default.
+    /// The part of the page at the path whose default address it has. `None` for an address of its own.
     pub under: Option<u32>,
-    /// Which of [`TYPES`].
+    /// The index in [`TYPES`].
     pub kind: usize,
     /// Whether it may be listed.
     pub state: State,
     /// When it last changed.
     pub changed: Changed,
-    /// How many images it has.
+    /// The number of its images.
     pub images: u32,
-    /// Hours from the world's beginning.
+    /// The time from which it exists, in hours from the world's beginning.
     pub from: Option<i64>,
-    /// The same, of its end.
+    /// The time of its end, in hours from the world's beginning.
     pub until: Option<i64>,
-    /// How many parts it says it has.
+    /// The number of parts in its record.
     pub parts: u32,
-    /// Its terms, a bit for each.
+    /// Its terms, as bits.
     pub terms: u8,
-    /// The term whose archive it is.
+    /// The term whose archive it is. `None` if it is not an archive.
     pub archive: Option<usize>,
     /// Whether it has a title.
     pub titled: bool,
     /// Its videos.
     pub film: Film,
-    /// Whether it says that it is news.
+    /// Whether its record says that it is news.
     pub news: bool,
-    /// Which of [`LANGUAGES`], or [`OWN_LANGUAGE`].
+    /// The index in [`LANGUAGES`], or [`OWN_LANGUAGE`].
     pub language: Option<usize>,
-    /// Which of [`GROUPS`].
+    /// The index in [`GROUPS`].
     pub group: Option<usize>,
     /// Whether it is its group's default.
     pub x_default: bool,
@@ -195,40 +195,40 @@ pub struct Page {
     pub alternates: Alternates,
 }
 
-/// How a page's address is spelled: all are one address.
+/// The spellings of a page's address, which are all the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
-    /// Unencoded: it is published with hex digits in upper case.
+    /// Unencoded. It is published with hex digits in upper case.
     Raw,
-    /// With hex digits in lower case, and a canonical address that is not encoded.
+    /// With hex digits in lower case, and an unencoded canonical address.
     Lower,
-    /// With an escape that need not be, and a canonical address in lower case.
+    /// With an unnecessary escape, and a canonical address in lower case.
     Unreserved,
 }
 
 /// The alternates that a page names itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alternates {
-    /// It names none.
+    /// None.
     None,
-    /// Itself and another page.
+    /// The page itself and another page.
     Both,
-    /// Another page alone.
+    /// Only another page.
     Other,
-    /// Itself alone: that says nothing.
+    /// Only the page itself, which has no effect.
     Itself,
 }
 
-/// Whether a page may be listed.
+/// The state of a page, which decides whether it may be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It may.
+    /// It may be listed.
     Listed,
     /// It is not published.
     Draft,
-    /// It asks not to be.
+    /// It asks not to be indexed.
     Noindex,
-    /// Another address stands for it.
+    /// Its canonical address is another one.
     Elsewhere,
 }
 
@@ -237,65 +237,65 @@ pub enum State {
 pub enum Film {
     /// It has none.
     None,
-    /// One that is never over.
+    /// One without an end.
     Plain,
-    /// One that is over so many hours after the world's beginning.
+    /// One that expires this number of hours after the world's beginning.
     Until(i64),
-    /// One of each.
+    /// One of each kind.
     Both(i64),
-    /// One without a picture: it cannot be listed.
+    /// One without a picture, which cannot be listed.
     Broken,
 }
 
-/// When a page says that it last changed.
+/// The time of a page's last change, according to its record.
 #[derive(Clone, Copy, Debug)]
 pub enum Changed {
-    /// On a day of January 2026.
+    /// A day of January 2026.
     Day(u32),
-    /// So many hours after the world's beginning: not said while it is to come.
+    /// This number of hours after the world's beginning. Omitted while it is in the future.
     Hour(i64),
-    /// So many hours before the edit, which makes an hour of it.
+    /// This number of hours before the edit, which converts it to an hour.
     Ago(i64),
-    /// It does not say.
+    /// It has no such time.
     Never,
 }
 
-/// What a site's record says.
+/// The fields of a site's record.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Entries of a sitemap at most.
+    /// The most entries of a sitemap.
     pub capacity: u32,
-    /// Whether anything of it may be seen.
+    /// Whether the site is public.
     pub public: bool,
-    /// A type that is not.
+    /// A type that is not public.
     pub hidden: Option<usize>,
-    /// Whether it asks for the lowest byte limit.
+    /// Whether it sets the lowest byte limit.
     pub tight: bool,
-    /// How the series of videos and news are called.
+    /// The names of the series for videos and news.
     pub series: usize,
-    /// Under which name its news are published, if they are.
+    /// The name under which its news are published. `None` if they are not.
     pub publication: Option<u32>,
     /// A type whose pages are news.
     pub news: Option<usize>,
-    /// Whether a page is news for being published alone.
+    /// Whether a modification does not make a page news.
     pub published_only: bool,
     /// Whether it has a language, English.
     pub language: bool,
-    /// How the addresses of a type's parts are made.
+    /// The pattern for the addresses of a type's parts.
     pub part_url: Option<(usize, usize)>,
     /// Whether it has a feed.
     pub feed: bool,
-    /// A type whose pages its llms.txt lists, before those of the first; nothing if it has none.
+    /// A type whose pages its llms.txt lists, before those of the first. `None` if it has no llms.txt.
     pub llms: Option<usize>,
-    /// Which of [`STYLESHEETS`].
+    /// The index in [`STYLESHEETS`].
     pub stylesheet: usize,
-    /// Whether search engines are told of changes.
+    /// Whether search engines are notified of changes.
     pub told: bool,
     /// Whether the first of several indexes lists the others.
     pub cascaded: bool,
 }
 
-/// What it says that has no record.
+/// The settings of a site without a record.
 pub const DEFAULT: Settings = Settings {
     capacity: 1_000,
     public: true,
@@ -327,7 +327,7 @@ impl Settings {
 }
 
 impl Page {
-    /// Returns how many parts of the page may be listed: of an archive the first alone.
+    /// Returns how many parts of the page may be listed: of an archive only the first.
     pub fn listed_parts(&self) -> u32 {
         if self.archive.is_some() {
             1
@@ -336,7 +336,7 @@ impl Page {
         }
     }
 
-    /// Returns whether the page is in a translation group: then its own alternates do not count.
+    /// Returns whether the page is in a translation group, so that its own alternates are ignored.
     #[must_use]
     pub fn is_grouped(&self) -> bool {
         self.group.is_some() && self.language.is_some()
@@ -350,7 +350,7 @@ impl Page {
         Some(match code {
             Some((code, news)) => ((*code).to_owned(), (*news).to_owned()),
             None => {
-                // Codes of three letters, which sort before every other.
+                // Codes of three letters, which sort before all others.
                 let letter = |n: usize| char::from_digit(10 + (n % 26) as u32, 36);
                 let letters = [self.path / 26, self.path].map(letter);
                 let code: String = ['a']
@@ -363,7 +363,7 @@ impl Page {
     }
 }
 
-/// A page that is nothing but a page.
+/// A page without any optional fields.
 pub const PAGE: Page = Page {
     site: 0,
     path: 0,
@@ -542,7 +542,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Returns a strategy for any history that is short enough to happen over HTTP.
+/// Returns a strategy for any history that is short enough for HTTP.
 pub fn history() -> impl Strategy<Value = History> {
     with_steps(STEPS)
 }
@@ -555,27 +555,27 @@ pub fn any_history() -> impl Strategy<Value = History> {
         8 => with_steps(LONG_STEPS),
         32 => back_and_forth(SHORT_STEPS, BESIDE),
         48 => back_and_forth(MEDIUM_STEPS, BESIDE),
-        // Each few edits are looked at apart, most of them without a scan.
+        // Every few edits are compared separately, most of them without a scan.
         48 => back_and_forth(SHORT_STEPS, Beside { settings: 2, rests: 6, ..BESIDE }),
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 24, rests: 9, ..BESIDE }),
         32 => back_and_forth(SHORT_STEPS, Beside { hours: 8, settings: 0, rests: 4, ..BESIDE }),
-        // The audit puts right what a race has done, too.
+        // The audit also repairs the effects of races.
         48 => back_and_forth(MEDIUM_STEPS, Beside { losses: 1, ..BESIDE }),
-        // What was lost is edited before anybody looks for it.
+        // Lost rows are edited before anything looks for them.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 2, losses: 8, rests: 2, ..BESIDE }),
-        // Each attribute of each row is damaged, some day.
+        // Each attribute of each row is damaged eventually.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 2, damages: 12, ..BESIDE }),
         24 => back_and_forth(SHORT_STEPS, Beside { drops: 3, rests: 3, ..BESIDE }),
         // All content is scanned again, before the last scan has ended.
         32 => back_and_forth(SHORT_STEPS, Beside { deploys: 6, rests: 2, ..BESIDE }),
         16 => back_and_forth(SHORT_STEPS, Beside { deploys: 6, drops: 2, losses: 2, ..BESIDE }),
-        // What is lost is missed by nothing that comes after it.
+        // Nothing that follows needs what is lost.
         24 => back_and_forth(SHORT_STEPS, Beside { hours: 6, settings: 2, losses: 8, rests: 8, ..BESIDE }),
         // The clock calls between edits.
         32 => back_and_forth(SHORT_STEPS, Beside { waits: 6, settings: 2, rests: 2, ..BESIDE }),
-        // Who has an address leaves it by the clock, and so do some of those that wait for it.
+        // The owner of an address leaves it because of the time, and so do some of the waiters.
         24 => back_and_forth(SHORT_STEPS, Beside { hours: 6, waits: 2, settings: 0, rests: 4, in_line: true, ..BESIDE }),
-        // Parts come and go.
+        // Parts are added and removed.
         32 => back_and_forth(SHORT_STEPS, Beside { settings: 0, rests: 4, in_parts: true, ..BESIDE }),
         24 => lost_after_edits(),
         32 => called_part(),
@@ -595,7 +595,7 @@ fn with_steps(count: Range<usize>) -> impl Strategy<Value = History> {
     })
 }
 
-/// How often something happens beside sixteen edits of records.
+/// How often other steps happen, for each sixteen edits of records.
 #[derive(Clone, Copy, Debug)]
 struct Beside {
     hours: u32,
@@ -606,13 +606,13 @@ struct Beside {
     damages: u32,
     drops: u32,
     rests: u32,
-    /// Whether the states differ in how many parts a page has.
+    /// Whether the states differ in the number of a page's parts.
     in_parts: bool,
-    /// Whether all want one address, most of them for a time.
+    /// Whether all want one address, most of them for a limited time.
     in_line: bool,
 }
 
-/// Most of what a race has done wrong is put right by a later edit or by a scan.
+/// A later edit or a scan corrects most errors of a race.
 const BESIDE: Beside = Beside {
     hours: 1,
     waits: 0,
@@ -626,8 +626,8 @@ const BESIDE: Beside = Beside {
     in_line: false,
 };
 
-/// Returns a strategy for a few records of one site, to which the same few states come again and again. What a slow run has read is true
-/// once more after it was not, and several runs are about the same rows.
+/// Returns a strategy for a few records of one site, which return to the same few states again and again. So a slow run's reads
+/// become current again, and several runs work on the same rows.
 fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = History> {
     let at_home = |page: Page| Page {
         site: 0,
@@ -640,7 +640,8 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
     (pages, settings, count).prop_flat_map(move |(mut pages, settings, count)| {
         if beside.in_parts {
             for (parts, page) in (1..).zip(&mut pages) {
-                // The page without more parts has the address that a part of the others would have: when it goes, the part is called.
+                // The page with a single part has the address that a part of the others would have. When it is deleted, the part
+                // is called.
                 *page = Page {
                     path: 0,
                     under: (parts == 1).then_some(2),
@@ -662,7 +663,7 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
             }
         }
         if beside.losses + beside.damages > 0 {
-            // Each audit looks at all sitemaps that there ever were.
+            // Each audit reads all sitemaps that there ever were.
             for page in &mut pages {
                 page.parts = page.parts.min(PARTS.end);
             }
@@ -708,7 +709,7 @@ fn back_and_forth(count: Range<usize>, beside: Beside) -> impl Strategy<Value = 
     })
 }
 
-/// Returns a strategy for any of these steps, each with this weight beside the others.
+/// Returns a strategy for any of these steps, each with its weight.
 fn weighted(
     steps: impl IntoIterator<Item = (u32, BoxedStrategy<Step>)>,
 ) -> impl Strategy<Value = Step> {
@@ -716,7 +717,7 @@ fn weighted(
     Union::new_weighted(steps.collect())
 }
 
-/// Returns a strategy for a page beside a crowd of `crowd` pages, in the same sitemaps.
+/// Returns a strategy for a page in the same sitemaps as a crowd of `crowd` pages.
 fn beside(crowd: usize) -> impl Strategy<Value = Page> {
     page().prop_map(move |page| Page {
         archive: None,
@@ -730,8 +731,8 @@ fn beside(crowd: usize) -> impl Strategy<Value = Page> {
     })
 }
 
-/// Returns a strategy for sitemaps of one page each, which come and go. The index has many lines, and blocks of them. Beside twenty other
-/// steps there are `damages` damages.
+/// Returns a strategy for sitemaps of one page each, which appear and disappear. The index has many lines, in several blocks. For
+/// each twenty other steps there are `damages` damages.
 fn in_many_sitemaps(damages: u32) -> impl Strategy<Value = History> {
     let settings = Settings {
         capacity: 1,
@@ -767,8 +768,8 @@ fn in_many_sitemaps(damages: u32) -> impl Strategy<Value = History> {
     })
 }
 
-/// Returns a strategy in which a page changes twice, and something is lost before what the second change has left is done. Then everything
-/// is compared.
+/// Returns a strategy in which a page changes twice, and something is lost before the second change is handled completely. Then
+/// everything is compared.
 fn lost_after_edits() -> impl Strategy<Value = History> {
     let page = || {
         page().prop_map(|page| Page {
@@ -799,7 +800,7 @@ fn lost_after_edits() -> impl Strategy<Value = History> {
     })
 }
 
-/// Returns a strategy for a sitemap of two segments, both of which change. Their events come in different lanes, so that several runs
+/// Returns a strategy for a sitemap of two segments, which both change. Their events are in different lanes, so that several runs
 /// publish it.
 fn in_two_segments() -> impl Strategy<Value = History> {
     let pages = prop::collection::vec(beside(FULL_SEGMENT), FEW_STATES);
@@ -824,8 +825,8 @@ fn in_two_segments() -> impl Strategy<Value = History> {
     })
 }
 
-/// Returns a strategy in which a page's second part waits for an address that another page leaves. So the part is called, and meanwhile its
-/// record loses that part and has it again for a moment.
+/// Returns a strategy in which a page's second part waits for an address that another page leaves. So the part is called, while
+/// its record loses that part and gets it back for a moment.
 fn called_part() -> impl Strategy<Value = History> {
     let holds = |state| {
         let page = Page {
@@ -880,7 +881,7 @@ pub(crate) const MEMBER: Page = Page {
     ..PAGE
 };
 
-/// Returns a strategy in which a large crowd comes, some of it leaves and comes back, and much else happens between.
+/// Returns a strategy in which a large crowd is added, a part of it is deleted and added again, with many other steps in between.
 fn beside_a_large_crowd(count: Range<usize>, page: Page) -> impl Strategy<Value = History> {
     let settings = Settings {
         capacity: LARGE_CAPACITY,
@@ -909,7 +910,7 @@ fn beside_a_large_crowd(count: Range<usize>, page: Page) -> impl Strategy<Value 
     })
 }
 
-/// Returns the step with a large capacity: a thousand sitemaps of one page each would take too long.
+/// Returns the step with a large capacity, because a thousand sitemaps of one page each would take too long.
 fn with_room(step: Step) -> Step {
     match step {
         Step::Site(site, Some(settings)) => {
@@ -927,7 +928,7 @@ fn with_room(step: Step) -> Step {
 }
 
 impl Step {
-    /// Returns whether the step is left out before the functions start, while nothing is published.
+    /// Returns whether the step is skipped before the functions start, while nothing is published.
     #[must_use]
     pub const fn needs_functions(&self) -> bool {
         matches!(
@@ -942,14 +943,14 @@ impl Step {
 }
 
 impl History {
-    /// Returns how many of the history's steps are done.
+    /// Returns how many of the history's steps are executed.
     pub(crate) fn done(&self) -> usize {
         let (loaded, rest) = self.steps.split_at(self.loaded);
         let loaded = loaded.iter().filter(|step| !step.needs_functions());
         loaded.count() + rest.len()
     }
 
-    /// Returns whether the history says what items of the user's own table mean.
+    /// Returns whether the history deploys mappings of the user's table.
     pub fn deploys(&self) -> bool {
         self.steps
             .iter()

@@ -1,7 +1,7 @@
-//! How long a change of a record takes until the bucket has it.
+//! Measures the time from a record's change until it is in the bucket.
 //!
-//! The rows of a segment have versions that only rise, and a published sitemap says their sum for each of its segments: so
-//! each published object tells which changes it has, and nothing has to be looked for in its text.
+//! The rows of a segment have versions that only rise, and a published sitemap contains their sum for each of its segments. So
+//! the sums show which changes an object contains, and its text need not be searched.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,10 @@ use table::{Change, Item};
 
 use crate::runtime::Sim;
 
-/// How often the bucket is looked at.
+/// The pause between two looks at the bucket.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What is waited for. Cloning shares it.
+/// The changes that are waited for. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Latency {
     sim: Sim,
@@ -33,16 +33,16 @@ pub(crate) type Stamps = BTreeMap<Place, u64>;
 struct State {
     is_on: bool,
     stamps: Stamps,
-    /// When each record changed of which no row has yet.
+    /// The times of changes of records whose rows have not changed yet.
     changed: BTreeMap<String, Duration>,
-    /// The stamps from which on an object has a change, and when its record changed.
+    /// The stamps from which on an object contains a change, and the time of its record's change.
     written: BTreeMap<ShardId, Vec<(u32, u64, Duration)>>,
-    /// How long those took that are published.
+    /// The latencies of published changes.
     taken: Vec<Duration>,
 }
 
 impl Latency {
-    /// Returns a latency that measures nothing yet.
+    /// Returns a measurement that has not begun.
     #[must_use]
     pub fn new(sim: Sim) -> Self {
         let state = Arc::default();
@@ -53,11 +53,11 @@ impl Latency {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Measures from now on: before there are any rows. What is published between two looks is seen at the second.
+    /// Starts to measure, before there are any rows. An object that is published between two looks is seen at the second one.
     pub fn begin(&self, objects: MemoryObjects) {
         self.lock().is_on = true;
         let latency = self.clone();
-        // As the functions, it runs until the world ends.
+        // Like the functions, it runs until the world ends.
         drop(self.sim.spawn(async move {
             let mut seen: BTreeMap<ObjectKey, String> = BTreeMap::new();
             loop {
@@ -83,18 +83,18 @@ impl Latency {
         self.lock().stamps.clone()
     }
 
-    /// Begins with rows of which these are the sums.
+    /// Begins with rows that have these sums.
     pub(crate) fn begin_with(&self, stamps: Stamps) {
         self.lock().stamps = stamps;
     }
 
-    /// Notes that a record changes now: its row will.
+    /// Notes that a record changes now, and that its row will.
     pub fn change(&self, id: &str) {
         let now = self.sim.elapsed();
         self.lock().changed.entry(id.to_owned()).or_insert(now);
     }
 
-    /// Notes that a row has changed.
+    /// Notes the change of a row.
     pub(crate) fn note(&self, change: &Change<'_>) {
         if !self.lock().is_on {
             return;
@@ -120,7 +120,7 @@ impl Latency {
         }
     }
 
-    /// Notes that a sitemap was published.
+    /// Notes the publication of a sitemap.
     fn look(&self, shard: &ShardId, bytes: &[u8]) {
         let member = Member::parse(bytes).expect("a member of ours");
         let now = self.sim.elapsed();
@@ -142,7 +142,8 @@ impl Latency {
         }
     }
 
-    /// Returns how long the changes took that were published since the last call, the quickest first, and how many wait.
+    /// Returns the latencies of changes that were published since the last call, the shortest first, and the number of waiting
+    /// ones.
     #[must_use]
     pub fn take(&self) -> (Vec<Duration>, usize) {
         let mut state = self.lock();

@@ -1,13 +1,14 @@
 //! A simulated world: the real engine over tables and a bucket in memory, on one thread, in virtual time, from one seed.
 //!
-//! - [`runtime`] runs tasks. Which of those that can go on does is drawn from the seed; time goes on when none can.
-//! - [`world`] is a deployment: tables with streams and a bucket whose calls take time and fail, event sources as Lambda's, the
-//!   schedule, an endpoint for notices. Runs of functions end anywhere, and some that were thought dead come back.
-//! - [`history`] draws what happens, [`deployment`] in what, [`oracle`] says what must be published then, [`audit`] compares every row and object.
-//! - `watch` says what must be so at every moment, behind each write.
-//! - [`cases`] draws histories by their numbers, [`run`] lets one happen. The same seed gives the same history, to the call: its
-//!   digest says so.
-//! - `scenarios` are directed tests of what the engine does, in such a world without faults.
+//! - [`runtime`] runs tasks. The seed decides which ready task runs next. Time advances when none is ready.
+//! - [`world`] is a deployment: tables with streams and a bucket whose calls take time and fail, event sources like Lambda's, the
+//!   schedule, an endpoint for notices. Runs of functions end anywhere, and some that were thought dead continue.
+//! - [`history`] draws the steps, [`deployment`] the deployment. [`oracle`] knows what must be published then, and [`audit`]
+//!   compares every row and object.
+//! - `watch` checks the invariants after each write.
+//! - [`cases`] draws histories by their numbers, and [`run`] executes one. The same seed gives exactly the same history and
+//!   calls, which the digest confirms.
+//! - `scenarios` are directed tests of the engine, in such a world without faults.
 
 pub mod audit;
 pub mod cases;

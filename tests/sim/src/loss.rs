@@ -1,4 +1,4 @@
-//! Rows and objects that are lost or damaged, each of them in each way: the audit finds it and makes it good.
+//! Tests that the audit finds and repairs every kind of loss and damage of every kind of row and object.
 //!
 //! Calls do not fail here. Generated histories lose a few rows and objects each, among faults.
 
@@ -20,10 +20,10 @@ use crate::run::losses::GARBAGE;
 use crate::runtime::Sim;
 use crate::world::Options;
 
-/// Kinds of rows: all but a notice, and a site's scan, which stands while it goes on.
+/// The kinds of rows, except notices, and sites' scans, whose rows exist only while they run.
 const KINDS: usize = 13;
 
-/// What is done to an object, beside deleting it.
+/// Kinds of damage of an object, besides its loss.
 #[derive(Clone, Copy, Debug)]
 enum Damage {
     Truncated,
@@ -33,8 +33,8 @@ enum Damage {
     Exchanged,
 }
 
-/// Lets `then` happen to a site that has a row of each kind: several shards, a free slot, a duplicate that waits, a timer, an
-/// archive, a page of two parts, a translation group, a video, and an edit for the feed. Addresses are spelled in each way.
+/// Runs `then` on a site with a row of each kind: several shards, a free slot, a duplicate that waits, a timer, an archive, a
+/// page of two parts, a translation group, a video, and an edit for the feed. Addresses have each kind of spelling.
 pub(crate) fn in_a_full_world<F: Future<Output = ()> + Send>(
     then: impl FnOnce(Run) -> F + Send + 'static,
 ) {
@@ -117,7 +117,7 @@ fn in_a_full_world_of<F: Future<Output = ()> + Send>(
     });
 }
 
-/// Fails if the clock's audit, which looks only at what is suspected, finds nothing where an audit of everything does.
+/// Fails if the clock's audit, which looks only at suspected rows, finds nothing where an audit of everything does.
 async fn is_found_by_the_clock(run: &Run, what: &str) {
     let suspected = run.world.daily_audit(false).await.expect("an audit");
     let all = run.world.audit(false).await.expect("an audit");
@@ -128,7 +128,7 @@ async fn is_found_by_the_clock(run: &Run, what: &str) {
     );
 }
 
-/// Lets the audit repair what was lost, and compares everything.
+/// Runs the audit until it has repaired the losses, and compares everything.
 pub(crate) async fn is_made_good(run: &mut Run, what: &str) {
     run.lost = true;
     if let Err(violation) = run.rest().await {
@@ -141,7 +141,7 @@ pub(crate) fn name(item: &Item) -> String {
     format!("{} {}", text("pk"), text("sk"))
 }
 
-/// Returns the row of this name, as it is by now: an earlier repair may have changed it.
+/// Returns the current row with this name, which an earlier repair may have changed.
 async fn row(run: &Run, called: &str) -> Option<Item> {
     let items = run.world.items().await;
     items.into_iter().find(|item| name(item) == called)
@@ -163,7 +163,7 @@ fn each_row_that_is_lost_is_made_good() {
     });
 }
 
-/// Loses marks, which show in nothing else: a feed that is old may be waiting for its time, and so may a notice.
+/// Tests lost marks, which have no other visible effect: an old feed or notice may only be waiting for its time.
 #[test]
 fn a_mark_that_is_lost_is_made_good() {
     const HANDLED: Duration = Duration::from_secs(25);
@@ -179,7 +179,7 @@ fn a_mark_that_is_lost_is_made_good() {
             changed: Changed::Day(1 + images),
             ..PAGE
         });
-        // What was published within a minute would have the first edit leave the marks, and a sweep take them off.
+        // After an earlier publication within a minute, the first edit would leave the marks, and a sweep would remove them.
         run.world.sim.sleep(QUIET).await;
         for edited in edits {
             let put = run.step(&Step::Put(7, edited)).await;
@@ -197,7 +197,7 @@ fn a_mark_that_is_lost_is_made_good() {
     });
 }
 
-/// Loses the row and the objects of a site, so that neither a page nor an object leads to the row.
+/// Tests the loss of a site's row and objects, so that neither a page nor an object leads to the row.
 #[test]
 fn the_lost_row_of_a_site_with_nothing_but_settings_is_made_good() {
     in_a_full_world(async |mut run| {
@@ -252,7 +252,7 @@ fn each_attribute_that_is_lost_or_damaged_is_made_good() {
     });
 }
 
-/// Removes things from a ledger that is otherwise sound: its rows are there, and it does not know of them.
+/// Tests ledgers that do not name some of their rows, although these exist.
 #[test]
 fn each_thing_that_a_ledger_has_forgotten_is_made_good() {
     in_a_full_world(async |mut run| {
@@ -333,7 +333,7 @@ fn each_object_that_is_lost_or_damaged_is_made_good() {
 #[test]
 fn a_series_of_which_stubs_alone_are_left_gets_its_row_again() {
     in_a_full_world(|mut run| async move {
-        // The only page with a video: its sitemap stays for a while, with an entry that was removed.
+        // The only page with a video. Its sitemap stays for a while, with a removed entry.
         run.step(&Step::Delete(2)).await.expect("a sound site");
         run.step(&Step::Rest).await.expect("a sound site");
         let of_videos = Series {

@@ -1,4 +1,4 @@
-//! Runs generated histories until they have had so many steps, and prints their digest.
+//! Runs generated histories until they have enough steps, and prints their digest.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use sim::cases::{drawn, publish_many, run_all, run_case, shortened};
 use sim::run::Report;
 use sim::runtime::mix;
 
-/// Worlds make and drop many small values.
+/// Worlds allocate and free many small values.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -104,7 +104,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(violations > 0))
 }
 
-/// Returns the most memory that this process has had, in kilobytes, and 0 where the system does not say.
+/// Returns the peak memory of this process in kilobytes, or 0 if the system does not report it.
 fn peak_kilobytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,8 +1,8 @@
-//! The oracle: all records and the time, and what must be listed therefore. It shares no code with the product but the
-//! form of a date and the keys of rows.
+//! The oracle: derives the pages that must be listed from all records and the time. It shares no code with the product except the
+//! format of dates and the keys of rows.
 //!
-//! Which of several records has an address that all of them claim is nothing that a history decides. So the oracle is
-//! asked in two steps: who may have which address, and, with the owners that were found, what follows for each page
+//! A history does not determine which of several records gets an address that all of them want. So the oracle works in two steps.
+//! First it returns the possible owners of each address. Then, with the actual owners, it derives the state of each page
 //! (`Truth`).
 
 mod listing;
@@ -19,93 +19,93 @@ use crate::history::{
 };
 use crate::source;
 
-/// The lowest byte limit that a site can ask for.
+/// The lowest byte limit that a site can set.
 pub const LOW_BYTE_LIMIT: usize = 1_000_000;
-/// What sitemaps.org allows.
+/// The limit of sitemaps.org.
 const HIGH_BYTE_LIMIT: usize = 52_428_800;
-/// Sitemaps of one index (sitemaps.org).
+/// The most sitemaps of one index (sitemaps.org).
 const INDEX_LINES: usize = 50_000;
-/// Members of a translation group.
+/// The most members of a translation group.
 const GROUP_MEMBERS: usize = 200;
-/// Entries of a sitemap of news (Google).
+/// The most entries of a sitemap of news (Google).
 const NEWS_ENTRIES: usize = 1_000;
-/// Pages of llms.txt.
+/// The most pages of llms.txt.
 const LLMS_PAGES: usize = 500;
-/// The title of every page that has one, as llms.txt has it.
+/// The title of every page that has one, as it is in llms.txt.
 const LLMS_TITLE: &str = "Rust & &lt;more&gt;";
-/// Hours for which a page is news, and a change stands in the feed.
+/// The hours for which a page is news, and for which a change is in the feed.
 const RECENT_HOURS: i64 = 48;
-/// Hours between two rounds in which all feeds are published, and that of the round.
+/// The hours between two rounds in which all feeds are published, including that of the round.
 const ROUND_HOURS: i64 = 25;
 
-/// The world as it should be.
+/// The expected state of the world.
 pub struct Oracle {
-    /// When it began, in Unix seconds.
+    /// The time of its beginning, in Unix seconds.
     pub begun: i64,
-    /// What time it is, in Unix seconds.
+    /// The current time, in Unix seconds.
     pub now: i64,
-    /// By the record's id.
+    /// The pages, by the record's id.
     pub pages: BTreeMap<String, Page>,
-    /// What the sites' records say.
+    /// The sites' records. `None` for a site without one.
     pub settings: [Option<Settings>; SITES.len()],
-    /// The sites that have ever had search engines told of changes.
+    /// The sites that have ever had search engines notified of changes.
     pub ever_told: [bool; SITES.len()],
-    /// Sitemaps of one index at most.
+    /// The most sitemaps of one index.
     pub index_lines: usize,
-    /// Whether items of the user's table have images.
+    /// Whether the mapping includes images of items of the user's table.
     pub pictured: bool,
-    /// The content as it was when everything was last compared.
+    /// The content at the last comparison.
     pub backup: Backup,
 }
 
 /// The content at some time.
 #[derive(Clone, Debug, Default)]
 pub struct Backup {
-    /// By their ids.
+    /// The pages, by their ids.
     pub pages: BTreeMap<String, Page>,
-    /// In the order of [`SITES`].
+    /// The settings, in the order of [`SITES`].
     pub settings: [Option<Settings>; SITES.len()],
 }
 
-/// A site's host, and an address on it: all spellings of a loc are one.
+/// A site's host, and an address on it. All spellings of a loc are the same address.
 pub type Address = (String, String);
 /// A record's id, and the part of its page.
 pub type PagePart = (String, u32);
 
-/// What was found of that which a history does not decide.
+/// The facts that a history does not determine.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Who has which address.
+    /// The owners of addresses.
     pub owners: BTreeMap<Address, PagePart>,
-    /// Who is in which translation group.
+    /// The members of translation groups.
     pub members: BTreeSet<(String, String)>,
 }
 
-/// What is so if these pages have these addresses.
+/// The expected state if these pages have these addresses.
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// For each address that must be listed, the pages that claim it: one of them has it.
+    /// For each address that must be listed, the pages that claim it. One of them has it.
     pub claimants: BTreeMap<Address, BTreeSet<PagePart>>,
-    /// What is listed of the pages that have one.
+    /// The expected listing of the pages that have an address.
     pub listed: BTreeMap<PagePart, Listed>,
 }
 
-/// What follows from a page's being listed.
+/// The expected state of a listed page.
 #[derive(Debug)]
 pub struct Listed {
-    /// Where.
+    /// Its address.
     pub address: Address,
     /// Its loc, as it is published.
     pub loc: String,
     /// Its entries.
     pub entries: Vec<Entry>,
-    /// The archives that it is a page of, with its lastmod there.
+    /// The archives in which it is a page, each with its lastmod there.
     pub terms: Vec<(Term, Option<When>)>,
-    /// What it is in which translation group.
+    /// Its translation group, and its data as a member of it.
     pub group: Option<(String, Translation)>,
-    /// The group that it waits for room in.
+    /// The group in which it waits for room.
     pub waits_in: Option<String>,
-    /// Whether its changes stand in the feed.
+    /// Whether its changes are in the feed.
     pub fed: bool,
     /// Its lastmod, if llms.txt may list it.
     pub llms: Option<Option<When>>,
@@ -114,13 +114,13 @@ pub struct Listed {
 /// An entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// The series that it is in.
+    /// Its series.
     pub series: String,
     /// Its lastmod.
     pub lastmod: Option<String>,
     /// Its images' addresses.
     pub images: Vec<String>,
-    /// What is written of it.
+    /// Its text.
     pub xml: String,
 }
 
@@ -144,7 +144,7 @@ impl Oracle {
         self.begun + hours * 3_600
     }
 
-    /// Returns a page as it is edited now.
+    /// Returns a page as it becomes by an edit now.
     pub fn edited(&self, page: Page) -> Page {
         let changed = match page.changed {
             Changed::Ago(hours) => Changed::Hour((self.now - self.begun) / 3_600 - hours),
@@ -153,7 +153,7 @@ impl Oracle {
         Page { changed, ..page }
     }
 
-    /// Keeps the content as it is now.
+    /// Backs up the current content.
     pub fn back_up(&mut self) {
         self.backup = Backup {
             pages: self.pages.clone(),
@@ -166,7 +166,7 @@ impl Oracle {
         self.settings[site].or((site < KNOWN).then_some(DEFAULT))
     }
 
-    /// Returns whether anything of a site may be seen.
+    /// Returns whether a site is public.
     pub fn is_public(&self, site: usize) -> bool {
         self.settings(site).is_some_and(|settings| settings.public)
     }
@@ -177,7 +177,7 @@ impl Oracle {
         settings.is_some_and(|settings| settings.public && settings.told)
     }
 
-    /// Returns what a page shows of which search engines are notified when it changes.
+    /// Returns the parts of a page about whose changes search engines are notified.
     #[must_use]
     pub fn shown(&self, id: &str, listed: &Listed) -> String {
         let page = &self.pages[id];
@@ -192,7 +192,7 @@ impl Oracle {
         )
     }
 
-    /// Returns the images of a page, as far as its record's mapping says.
+    /// Returns the images of a page that the mapping includes.
     fn images(&self, id: &str, page: &Page) -> Vec<String> {
         if self.pictured || source::key(id).is_none() {
             records::images(page)
@@ -207,7 +207,7 @@ impl Oracle {
         settings.is_some_and(|settings| settings.cascaded)
     }
 
-    /// Returns how many entries and bytes a sitemap of the site may have.
+    /// Returns the most entries and bytes of a sitemap of the site.
     pub fn limits(&self, site: usize) -> (usize, usize) {
         let Some(Settings {
             capacity, tight, ..
@@ -230,7 +230,7 @@ impl Oracle {
             && page.state == State::Listed
     }
 
-    /// Returns the settings of a page's site. Returns `None` if the page may not be listed, as far as it alone says so.
+    /// Returns the settings of a page's site. Returns `None` if the page's own state excludes it.
     fn eligible(&self, page: &Page) -> Option<Settings> {
         let settings = self.settings(page.site)?;
         let eligible = self.is_open(page)
@@ -239,13 +239,13 @@ impl Oracle {
         eligible.then_some(settings)
     }
 
-    /// Returns the term whose pages decide about an archive. An archive that may not be listed, whatever they are, asks for none.
+    /// Returns the term whose pages decide about an archive. Returns `None` for an archive that is excluded anyway.
     pub fn archive(&self, page: &Page) -> Option<Term> {
         self.eligible(page)?;
         Some(term(page.site, page.archive?))
     }
 
-    /// Returns how many entries a sitemap of a series may have.
+    /// Returns the most entries of a sitemap of a series.
     pub fn series_limit(&self, site: usize, series: &str) -> usize {
         let (entries, _) = self.limits(site);
         let named = self.settings(site).map(|settings| SERIES[settings.series]);
@@ -255,7 +255,7 @@ impl Oracle {
         }
     }
 
-    /// Returns what must be so, with what was found.
+    /// Returns the expected state with these facts.
     ///
     /// # Errors
     ///
@@ -266,7 +266,7 @@ impl Oracle {
             let owner = owners.get(address);
             owner.is_some_and(|(of, its)| (of.as_str(), *its) == (id, part))
         };
-        // Pages of archives first: the archives follow from those of them that are listed.
+        // Pages of archives first, because the archives depend on those that are listed.
         let mut newest: BTreeMap<Term, Option<When>> = BTreeMap::new();
         for (id, page) in self.pages.iter().filter(|(_, page)| page.archive.is_none()) {
             let address = self.eligible(page).and_then(|of| address(page, 1, &of));
@@ -311,7 +311,7 @@ impl Oracle {
                 groups.entry(group).or_default().insert(id, translation);
             }
         }
-        // Who comes first is a member of a full one.
+        // The first pages are the members of a full group.
         for (name, group) in &mut groups {
             let count = group.len();
             if count > GROUP_MEMBERS {
@@ -351,7 +351,7 @@ impl Oracle {
         Ok(truth)
     }
 
-    /// Returns the llms.txt that a site must have. Returns `None` if it must have none.
+    /// Returns the expected llms.txt of a site. Returns `None` if it must have none.
     #[must_use]
     pub fn llms(&self, site: usize, truth: &Truth) -> Option<String> {
         let settings = self.settings(site).filter(|settings| settings.public)?;
@@ -382,7 +382,7 @@ impl Oracle {
         Some(text)
     }
 
-    /// Returns when a page last changed. Returns `None` if that is still to come.
+    /// Returns when a page last changed. Returns `None` if that is in the future.
     fn lastmod(&self, page: &Page) -> Option<When> {
         let at = self.last_change(page);
         at.filter(|at| at.seconds() <= self.now)
@@ -393,7 +393,7 @@ impl Oracle {
         modified.or(page.from.map(|from| When::at(self.at(from))))
     }
 
-    /// Returns until when a page is news. Returns `None` if it is not news by now.
+    /// Returns until when a page is news. Returns `None` if it is not news now.
     fn news_until(&self, page: &Page) -> Option<i64> {
         let settings = self.settings(page.site)?;
         if !page.news && settings.news != Some(page.kind) {
@@ -409,7 +409,7 @@ impl Oracle {
         until.filter(|until| *until > self.now)
     }
 
-    /// Returns when time alone may next change something of a page.
+    /// Returns when the time alone may next change the listing of a page.
     pub fn due(&self, page: &Page, listed: bool) -> Option<i64> {
         if !self.is_open(page) {
             return None;
@@ -428,12 +428,12 @@ impl Oracle {
         due.flatten().filter(|at| *at > self.now).min()
     }
 
-    /// Returns whether a change of that time is still in the feed.
+    /// Returns whether a change at that time is still in the feed.
     pub fn is_recent(&self, at: i64) -> bool {
         self.now < at + RECENT_HOURS * 3_600
     }
 
-    /// Returns whether a change of that time may still be in the feed: each feed is published once a day.
+    /// Returns whether a change at that time may still be in the feed. Each feed is published once a day.
     pub fn may_be_fed(&self, at: i64) -> bool {
         self.now < at + (RECENT_HOURS + ROUND_HOURS) * 3_600
     }

@@ -1,4 +1,4 @@
-//! What AWS asks for what is counted: list prices of us-east-1 in US dollars, without discounts and free tiers.
+//! List prices of AWS for us-east-1 in US dollars, without discounts and free tiers.
 
 use std::ops::Sub;
 
@@ -13,12 +13,12 @@ pub const PUT: f64 = 0.005e-3;
 /// A GET or a HEAD.
 pub const GET: f64 = 0.0004e-3;
 
-/// What tables and bucket were asked for.
+/// The usage of tables and bucket.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
-    /// Units written. A write whose condition did not hold is among them, as DynamoDB bills it.
+    /// Write units. A write whose condition failed is included, because DynamoDB bills it.
     pub written: u64,
-    /// Units read.
+    /// Read units.
     pub read: u64,
     /// PUT and LIST requests.
     pub puts: u64,
@@ -27,7 +27,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Returns what the usage costs.
+    /// Returns the price of the usage.
     #[must_use]
     pub fn dollars(&self) -> f64 {
         self.written as f64 * WRITE_UNIT

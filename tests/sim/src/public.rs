@@ -1,4 +1,4 @@
-//! The sites as the public sees them: the front over the bucket, without a network between.
+//! The public view of the sites: the front over the bucket, without a network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::crawler::Public;
 use crate::document::Response;
 use crate::runtime::Sim;
 
-/// The function's limit of what it checks before it answers.
+/// The function's time limit for objects that are checked before the answer.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The front.
@@ -60,7 +60,7 @@ impl Public for SimPublic {
                 request = request.header(*name, *value);
             }
             let mut request = request.body(()).expect("a request");
-            // As the CDN does, whatever the client says.
+            // Like the CDN, replaces the client's own header.
             let site = HeaderValue::from_str(site).expect("a host");
             request.headers_mut().insert(SITE_HOST_HEADER, site);
             let (request, ()) = request.into_parts();

@@ -1,11 +1,11 @@
 //! A reader that polls as a crawler does, at every moment of a history.
 //!
-//! - What an index lists is there, whole, and within the site's limits, whatever settings close meanwhile. The index of a
+//! - Every listed sitemap exists, complete and within the site's limits, whatever settings close meanwhile. The index of a
 //!   private site lists nothing.
-//! - Under one ETag there is one sequence of bytes, and the other way round. Last-Modified never goes back.
-//! - A URL stands once, and once each of the pages', the videos' and the news'. While it moves, or its address passes from one
-//!   record to another, it may stand twice, since a publisher reads segment by segment; and while an index lags behind it may
-//!   list an emptied sitemap: for a time that is bounded.
+//! - One ETag means one sequence of bytes, and the other way round. Last-Modified never goes back.
+//! - A URL is listed once among each of the pages, the videos and the news. While it moves, or its address passes from one record
+//!   to another, it may be listed twice, because a publisher reads segment by segment. An index that lags behind may list an
+//!   emptied sitemap. The time for both is limited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -22,70 +22,70 @@ use crate::document::Response;
 use crate::history::SITES;
 use crate::runtime::digest_of;
 
-/// Where robots.txt, the first index, and every index are.
+/// The paths of robots.txt, the first index, and every index.
 const ROBOTS: &str = "/robots.txt";
 const FIRST_INDEX: &str = "/sitemap_index.xml";
 const INDEX_STEM: &str = "/sitemap_index";
-/// How long the reader may take for two looks at all sites.
+/// The time limit for the reader's next two looks at all sites.
 const LOOKS: Duration = Duration::from_secs(120);
-/// How often is asked whether it has.
+/// The pause between checks whether it has looked.
 const WAIT: Duration = Duration::from_millis(50);
-/// Every so many looks the documents are asked for as they are, and not compressed.
+/// In one of this number of looks, documents are requested without compression.
 const IDENTITY: u64 = 4;
 
-/// How a reader reads.
+/// The pace of a reader.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// The pause between looks, on average.
+    /// The average pause between looks.
     pub pause: Duration,
-    /// How long a URL may stand in the same two sitemaps, or twice in one, or an empty sitemap in an index. Moves take
-    /// milliseconds, but calls fail, and machines have much else to do.
+    /// The time limit for a URL to be in the same two sitemaps, or twice in one, and for an empty sitemap in an index. Moves take
+    /// milliseconds, but calls fail, and machines may be loaded.
     pub transition: Duration,
-    /// Every so many looks the documents are asked for whether they have changed or not. Else the reader names the version
-    /// that it has, as crawlers do, and so sees their bytes less often.
+    /// In one of this number of looks, documents are requested unconditionally. Otherwise the reader revalidates its copies, as
+    /// crawlers do, and so sees their bytes less often.
     pub unconditional: u64,
 }
 
-/// What may be seen of a site.
+/// The expected visibility of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// All that its index lists.
+    /// All files that its index lists.
     Open,
-    /// It is being closed or opened: what is listed may be empty.
+    /// It is being closed or opened, so listed files may be empty.
     Changing,
     /// Nothing.
     Closed,
-    /// Anything: something was lost, and is not made good yet.
+    /// Unknown: something was lost and is not repaired yet.
     Broken,
 }
 
-/// What a reader may expect of a site.
+/// A reader's expectations of a site.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// What may be seen.
+    /// The visibility.
     pub seen: Seen,
-    /// Entries of a sitemap, at most.
+    /// The most entries of a sitemap.
     pub entries: usize,
-    /// Bytes of a sitemap, at most.
+    /// The most bytes of a sitemap.
     pub bytes: usize,
-    /// Rises with every leap of time. What an index listed before one may be gone after it: no cache has an index for as
-    /// long as histories leap.
+    /// Rises with every leap of time. Files that an index listed before a leap may be gone after it, because no cache keeps an
+    /// index for as long as histories leap.
     pub leaps: u64,
     /// Rises with every change of the view.
     version: u64,
 }
 
-/// What a history tells its reader, and the reader of itself.
+/// The information that a history and its reader exchange.
 #[derive(Debug)]
 pub struct Board {
     env: Env,
     views: Mutex<[View; SITES.len()]>,
-    /// Looks at all sites, and the slowest move.
+    /// The number of looks at all sites, and the duration of the slowest move.
     seen: Mutex<(u64, Duration)>,
 }
 
 impl Board {
-    /// Returns a board that says of no site what may be seen.
+    /// Returns a board without expectations for any site.
     #[must_use]
     pub fn new(env: Env) -> Self {
         let view = View {
@@ -110,19 +110,19 @@ impl Board {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what may be seen of a site.
+    /// Returns the expectations for a site.
     fn view(&self, site: usize) -> View {
         self.views()[site]
     }
 
-    /// Changes that.
+    /// Changes the expectations for a site.
     pub fn change(&self, site: usize, change: impl FnOnce(&mut View)) {
         let view = &mut self.views()[site];
         change(view);
         view.version += 1;
     }
 
-    /// Lets anything be seen of all sites from now on, and waits until the reader knows.
+    /// Allows anything to be seen of all sites from now on, and waits until the reader has noticed.
     ///
     /// # Panics
     ///
@@ -131,7 +131,7 @@ impl Board {
         for site in 0..SITES.len() {
             self.change(site, |view| view.seen = Seen::Broken);
         }
-        // The look under way may have begun before.
+        // The current look may have begun before.
         let (begun, _) = self.seen();
         let deadline = self.env.elapsed() + LOOKS;
         while self.seen().0 < begun + 2 {
@@ -149,24 +149,24 @@ impl Board {
     }
 }
 
-/// A reader, and what it has seen.
+/// A reader with everything that it has seen.
 pub struct Reader<P> {
     public: P,
     env: Env,
     pace: Pace,
     board: Arc<Board>,
-    /// Whether it reads the indexes that robots.txt names, and not only the first.
+    /// Whether it reads all indexes that robots.txt names, instead of only the first.
     is_guided: bool,
     looks: u64,
-    /// Whether anything was listed by each site.
+    /// Whether each site has listed anything.
     known: [bool; SITES.len()],
-    /// What was read last, by what it is.
+    /// The last version of each document.
     read: BTreeMap<String, Arc<Read>>,
-    /// For each path and ETag a digest of the bytes, for each path and digest the ETag, and for each path Last-Modified.
+    /// For each path and ETag a digest of the bytes, for each path and digest the ETag, and for each path the Last-Modified.
     bytes: BTreeMap<(String, String), u64>,
     tags: BTreeMap<(String, u64), String>,
     last: BTreeMap<String, SystemTime>,
-    /// What is being moved or emptied, by site, and since when it is seen.
+    /// The moves and emptied sitemaps of each site, with the time since when they are seen.
     since: BTreeMap<(usize, Vec<String>), Duration>,
 }
 
@@ -175,7 +175,7 @@ struct Read {
     tag: String,
     /// The sitemaps that an index lists, or the indexes that robots.txt names.
     lines: Vec<String>,
-    /// The locs and kinds that a sitemap has.
+    /// The locs and kinds of a sitemap's entries.
     entries: Vec<(String, &'static str)>,
     bytes: usize,
 }
@@ -214,11 +214,11 @@ impl<P: Public> Reader<P> {
         Self { is_guided, ..self }
     }
 
-    /// Reads all sites, again and again.
+    /// Reads all sites again and again.
     ///
     /// # Panics
     ///
-    /// If it sees what a crawler must not.
+    /// If it sees a violation.
     pub async fn read_for_ever(mut self) -> Infallible {
         loop {
             for site in 0..SITES.len() {
@@ -308,13 +308,13 @@ impl<P: Public> Reader<P> {
                 None => self.must_be_excused(site, before, &index),
             }
         }
-        // One that moves to another index is listed in both for a time.
+        // A sitemap that moves to another index is listed in both for a time.
         let mut seen = BTreeSet::new();
         sitemaps.retain(|loc| !loc.starts_with(&stem) && seen.insert(loc.clone()));
         sitemaps
     }
 
-    /// Checks that what is listed and missing is lost, or was emptied so long ago that it no longer exists.
+    /// Checks that a listed sitemap that is missing is lost, or was emptied so long ago that it no longer exists.
     fn must_be_excused(&self, site: usize, before: View, what: &str) {
         let now = self.board.view(site);
         let excused = now.leaps != before.leaps || now.seen == Seen::Broken;
@@ -325,7 +325,7 @@ impl<P: Public> Reader<P> {
         self.board.view(site).version != before.version
     }
 
-    /// Holds what is seen of moves against what was seen of them before.
+    /// Compares the visible moves with the earlier ones, and checks their time limit.
     fn bound(&mut self, site: usize, passing: Vec<Vec<String>>) {
         let passing: BTreeSet<_> = passing.into_iter().map(|what| (site, what)).collect();
         self.since
@@ -377,7 +377,7 @@ impl<P: Public> Reader<P> {
         }
     }
 
-    /// Checks that one ETag means the same bytes, that the same bytes have one ETag, and that time goes on.
+    /// Checks that one ETag means the same bytes, that the same bytes have one ETag, and that Last-Modified does not go back.
     fn validate(&mut self, what: String, response: &Response) {
         let bytes = digest_of(&response.sent);
         let tag = response.header("etag").to_owned();

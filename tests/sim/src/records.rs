@@ -1,4 +1,4 @@
-//! Records of directed tests.
+//! Records for directed tests.
 
 use serde_json::{Value, json};
 

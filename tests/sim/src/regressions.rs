@@ -1,4 +1,4 @@
-//! Histories that once went wrong, each repeated under the faults of several seeds.
+//! Histories that once failed, each repeated with the faults of several seeds.
 //!
 //! The model, the reviews and the generated histories found them.
 
@@ -8,7 +8,7 @@ use crate::history::{Alternates, DEFAULT, History, MANY_IMAGES, PAGE, Page, Sett
 use crate::history::{Changed::*, Step::*};
 use crate::run::Case;
 
-/// Worlds in which each history happens.
+/// The number of worlds in which each history runs.
 const TIMES: u64 = 16;
 
 const SMALL: Settings = Settings {
@@ -24,13 +24,13 @@ const PRIVATE: Settings = Settings {
     ..WIDE
 };
 
-/// Repeats a history of which the first `loaded` steps were done before the functions started.
+/// Repeats a history. Its first `loaded` steps are executed before the functions start.
 #[track_caller]
 fn replay(seed: u64, loaded: usize, steps: &[Step]) {
     replay_in(PLAIN, seed, loaded, steps);
 }
 
-/// The same in a deployment that is not the plainest.
+/// Repeats a history as [`replay`] does, in another deployment.
 #[track_caller]
 fn replay_in(deployment: Deployment, seed: u64, loaded: usize, steps: &[Step]) {
     let steps = steps.to_vec();
@@ -55,7 +55,7 @@ fn on(site: usize) -> Page {
     Page { site, ..PAGE }
 }
 
-/// The scan's token was a counter, which began again with each pass.
+/// Tests that the scan's token is not a counter, which would begin again with each pass.
 #[test]
 fn regression_short_scans_one_after_the_other_do_not_end_each_other() {
     let again = [settings(0, SMALL), settings(0, WIDE), settings(1, SMALL)];
@@ -67,7 +67,7 @@ fn regression_short_scans_one_after_the_other_do_not_end_each_other() {
     replay(1, 2, &steps);
 }
 
-/// The first page makes the site from a record that changes meanwhile.
+/// Tests the first page of a site whose settings record changes at the same time.
 #[test]
 fn regression_a_new_site_begins_with_the_settings_of_now() {
     let first = [settings(2, PRIVATE), Put(0, on(2)), settings(2, WIDE)];
@@ -75,7 +75,7 @@ fn regression_a_new_site_begins_with_the_settings_of_now() {
     replay(1, 0, &[first.as_slice(), &then].concat());
 }
 
-/// A slow run wrote the text between two settings that read the same.
+/// Tests a slow run that writes the text between two settings with the same text.
 #[test]
 fn regression_settings_that_are_changed_back_are_those_published() {
     let to_and_fro = [settings(0, PRIVATE), settings(0, WIDE)];
@@ -85,7 +85,7 @@ fn regression_settings_that_are_changed_back_are_those_published() {
     replay(1, 1, &steps);
 }
 
-/// A shard that nothing else touched stayed over a limit that was lowered.
+/// Tests a shard that is not touched otherwise after its limit was lowered.
 #[test]
 fn regression_a_lowered_byte_limit_moves_what_no_longer_fits() {
     let large = Page {
@@ -101,7 +101,7 @@ fn regression_a_lowered_byte_limit_moves_what_no_longer_fits() {
     replay(1, 0, &[lowered.as_slice(), &emptied].concat());
 }
 
-/// Free slots beyond a lowered capacity hid those behind them.
+/// Tests free slots beyond a lowered capacity, which hid the following ones.
 #[test]
 fn regression_slots_beyond_a_lowered_capacity_are_not_offered() {
     let filled = [settings(0, WIDE), Flood(25, PAGE), Rest, Clear, Rest];
@@ -110,7 +110,8 @@ fn regression_slots_beyond_a_lowered_capacity_are_not_offered() {
     replay(1, 0, &[filled.as_slice(), &lowered, &again].concat());
 }
 
-/// All that waited for an address were offered a slot, and the event of its release may come when it is taken again.
+/// Tests an address that many pages wait for. All were offered a slot, and the event of its release may come after it is taken
+/// again.
 #[test]
 fn regression_an_address_goes_from_one_to_the_next() {
     let claims = (0..6).map(|id| Put(id, PAGE));
@@ -119,7 +120,7 @@ fn regression_an_address_goes_from_one_to_the_next() {
     replay(1, 0, &steps);
 }
 
-/// A timer's record changes when it rings.
+/// Tests a timer whose record changes when it is due.
 #[test]
 fn regression_time_passes_over_what_is_edited() {
     let until = |from, until| Page {
@@ -145,7 +146,7 @@ fn regression_time_passes_over_what_is_edited() {
     replay(1, 0, &steps);
 }
 
-/// What was lost of a series that has no row any more was lifted and not published: nothing said how far the series goes.
+/// Tests losses in a series without a row. Its stamps were raised but it was not published, because its extent was unknown.
 #[test]
 fn regression_an_object_of_a_series_without_rows_is_made_good() {
     let moved = Page { kind: 1, ..PAGE };
@@ -162,14 +163,15 @@ fn regression_an_object_of_a_series_without_rows_is_made_good() {
     }
 }
 
-/// The audit read a page's record once for each of its parts, in one request, which DynamoDB refuses.
+/// Tests an audit of a page in parts. It read the record once for each part, in one request, which DynamoDB refuses.
 #[test]
 fn regression_a_page_in_parts_is_audited() {
     let in_parts = Page { parts: 3, ..PAGE };
     replay(1, 0, &[Put(0, in_parts), Rest]);
 }
 
-/// An archive's parts were listed while none of its pages was; then, with it, though they are paginated archives.
+/// Tests the parts of an archive. They were listed without any page, and later together with the archive, although they are
+/// paginated archives.
 #[test]
 fn regression_the_parts_of_an_archive_are_not_listed() {
     let archive = Page {
@@ -200,7 +202,7 @@ fn regression_the_parts_of_an_archive_are_not_listed() {
     replay(1, 0, &steps);
 }
 
-/// A page that moved and was reconciled by the scan first stood in the feed where it had been.
+/// Tests a page that moved and was reconciled by the scan first. Its feed row kept the old address.
 #[test]
 fn regression_the_feed_names_no_address_that_was_left() {
     let moved = Page { path: 1, ..PAGE };
@@ -210,7 +212,8 @@ fn regression_the_feed_names_no_address_that_was_left() {
     replay(1, 0, &steps);
 }
 
-/// A claim and the site's row were lost, and the page moved while its site was loaded anew. Its row of the feed kept the old address.
+/// Tests a lost claim and a lost site's row, with a page that moved while its site was loaded anew. Its feed row kept the old
+/// address.
 #[test]
 fn regression_the_feed_names_no_address_of_a_claim_that_was_lost() {
     let deployment = Deployment {
@@ -262,7 +265,7 @@ fn regression_the_feed_names_no_address_of_a_claim_that_was_lost() {
     replay_in(deployment, 7_717_202_249_716_844_900, 0, &steps);
 }
 
-/// A run that had cleared a page's parts had its ledger forget those that another had listed again meanwhile.
+/// Tests a run that cleared a page's parts. It removed parts from the ledger that another run had listed again meanwhile.
 #[test]
 fn regression_parts_come_and_go() {
     let crowd = |parts| Flood(20, Page { parts, ..PAGE });
@@ -271,7 +274,7 @@ fn regression_parts_come_and_go() {
     replay(1, 0, &steps);
 }
 
-/// The first sweep came after the end of a page of no known site, and looked no further back than an hour.
+/// Tests a first sweep after the end of a page of an unknown site. It looked back only an hour.
 #[test]
 fn regression_what_was_due_before_the_first_sweep_is_done() {
     let ending = Page {

@@ -1,8 +1,8 @@
-//! Rows of a release, which the next one must read: while one is replaced by the other, functions of both run on one table.
+//! Tests that a release reads the rows of the previous one, because functions of both run on one table during a deployment.
 //!
-//! `rows-VERSION.json` has the rows of the full world of `loss`, one a line, as that release wrote them. Once it is out, its
-//! file stays as it is. A release's own is written by
-//! `cargo test -p waymark-sim -- --ignored rows_of_this_version_are_written`.
+//! `rows-VERSION.json` has the rows of the full world of `loss`, one on each line, as that release wrote them. After the release
+//! its file never changes. `cargo test -p waymark-sim -- --ignored rows_of_this_version_are_written` writes the file of the
+//! current version.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Lets a history happen, with faults, and compares what comes of it.
+//! Runs a history with faults, and compares the result.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -22,22 +22,22 @@ use crate::world::{Options, World, digest};
 
 pub(crate) mod losses;
 
-/// How many of the calls fail, and how many of the functions' runs end somewhere: one of these for a history.
+/// The shares of failing calls and of functions' runs that end somewhere. Each history has one of these pairs.
 const RATES: [(f64, f64); 4] = [(0.0, 0.0), (0.000_5, 0.01), (0.002, 0.05), (0.02, 0.1)];
-/// Minutes of an hour that have passed when a history begins. Its pages come and go so many hours later.
+/// The minutes of an hour that have passed when a history begins. Its pages appear and disappear whole hours later.
 const MINUTES_PAST: i64 = 50;
-/// Longer than a site file is believed, in seconds.
+/// Longer than a site file is cached, in seconds.
 const SITE_FILE_AGE: i64 = 10;
-/// Times that everything is compared before a difference is a failure: what a fault has hindered, the next sweep mends. And
-/// times that an audit looks while another repairs.
+/// Comparisons before a difference counts as a failure, because the next sweep repairs what a fault has prevented. Also the
+/// number of audits while another one repairs.
 const LOOKS: u32 = 2;
-/// Hours for which an emptied sitemap is served. Where they pass faster than an index is published, it lists one that is
-/// gone.
+/// The hours for which an emptied sitemap is served. If they pass faster than an index is published, it lists a sitemap that no
+/// longer exists.
 const GRACE_HOURS: i64 = 48;
-/// After this time no run and no request of before goes on: twice the longest time limit of a function, and the latest that a
-/// request arrives, for each call that such a run still makes.
+/// The time after which no earlier run and no earlier request continues: twice the longest time limit of a function, and the
+/// longest delay of a request, for each call that such a run still makes.
 const LONGEST_RUN: Duration = Duration::from_secs(1_200);
-/// How the crawler reads. While services are out of order, moves take as long, and a day is what rest may take.
+/// The pace of the crawler. While services fail, moves take as long as the outage, and a rest may take a day.
 const PACE: Pace = Pace {
     pause: Duration::from_secs(12),
     transition: Duration::from_secs(86_400),
@@ -45,37 +45,37 @@ const PACE: Pace = Pace {
 };
 /// The longest pause that the functions grant an endpoint, and an hour.
 const LONGEST_PAUSE_HOURS: i64 = 7;
-/// Of so many rests at which nothing was lost one is audited, too: an audit costs as much as the rest.
+/// One of this number of rests without losses is audited too, because an audit costs as much as the rest.
 const AUDITED: u64 = 4;
-/// Repairs until one that finds nothing: what the faults have hindered, the next one does.
+/// The most repairs until one finds nothing. The next repair does what faults have prevented.
 const REPAIRS: u32 = 6;
 
-/// What runs were.
+/// The counts of runs.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Histories.
     pub histories: u64,
-    /// Actions of them.
+    /// Their steps.
     pub steps: u64,
     /// Calls of tables and buckets.
     pub calls: u64,
-    /// Faults that struck: calls and runs that failed, answers that were lost or late.
+    /// Faults: calls and runs that failed, answers that were lost or late.
     pub faults: u64,
     /// Virtual seconds.
     pub seconds: u64,
-    /// Comparisons of everything, and those that needed another sweep.
+    /// Comparisons of everything.
     pub rests: u64,
-    /// See [`Report::rests`].
+    /// Comparisons that needed another sweep.
     pub late: u64,
-    /// Rows and objects lost.
+    /// Rows and objects that were lost.
     pub lost: u64,
     /// Looks of the crawler at all sites.
     pub looks: u64,
-    /// Calls of tables and of functions that were too many.
+    /// Calls of tables and of functions that were throttled.
     pub throttled: [u64; 2],
-    /// Requests by which search engines were told of changes.
+    /// Requests that notified search engines of changes.
     pub told: u64,
-    /// What was found at the ends.
+    /// The counts of the final comparisons.
     pub tally: Tally,
 }
 
@@ -135,21 +135,21 @@ impl fmt::Display for Report {
     }
 }
 
-/// Lanes of a stream shard of content: more than the template's default, since each can overtake the others.
+/// The lanes of a stream shard of content: more than the template's default, because each can overtake the others.
 const FACTOR: usize = 4;
 
-/// What happens, and where.
+/// A history and its deployment.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The seed of the world.
     pub world: u64,
-    /// The deployment in it.
+    /// Its deployment.
     pub deployment: Deployment,
-    /// What happens.
+    /// Its history.
     pub history: History,
 }
 
-/// Lets a history happen: what came of it, a digest of what is left, and the first thing that was not as it should be.
+/// Runs a history. Returns its counts, a digest of the final state, and the first violation.
 pub(crate) async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>) {
     let (calls, runs) = RATES[usize::try_from(sim.below(RATES.len() as u64)).unwrap_or(0)];
     let shards = 1 + usize::try_from(sim.below(3)).unwrap_or(0);
@@ -166,13 +166,13 @@ pub(crate) async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>
         history,
         ..
     } = case;
-    // Timers are kept by the hour: so not all are at the beginning of one.
+    // Timers are grouped by the hour, so not all are at the beginning of one.
     sim.leap(MINUTES_PAST * 60);
     let mut run = Run::new(&sim, options, deployment);
     let reader = Reader::new(run.world.public(), sim.env(), PACE, Arc::clone(&run.board));
     let is_guided = deployment.index_lines < PLAIN.index_lines;
     let reader = if is_guided { reader.guided() } else { reader };
-    // What it must not see is a panic, which ends the history.
+    // A violation is a panic, which ends the history.
     drop(sim.spawn(reader.read_for_ever()));
     let violation = run.happen(&history).await.err();
     (run.report.looks, _) = run.board.seen();
@@ -181,35 +181,35 @@ pub(crate) async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>
     (run.report, left, violation)
 }
 
-/// A history under way.
+/// A running history.
 pub(crate) struct Run {
     pub(crate) world: World,
-    /// What the crawler is told.
+    /// The information for the crawler.
     board: Arc<Board>,
     oracle: Oracle,
-    /// Hours passed since everything was last published.
+    /// The hours since everything was last published.
     passed: i64,
     /// Whether the table was dropped since then.
     dropped: bool,
-    /// Whether the row of the site that is one by its record was lost since then.
+    /// Whether the row of the site that is known only by its record was lost since then.
     rowless: bool,
-    /// Whether that site has objects and neither a record nor a row: then they stay as they are.
+    /// Whether that site has objects but neither a record nor a row. Then its objects stay as they are.
     orphaned: bool,
-    /// Whether any of its objects was lost: while nobody knows the site, nobody makes that good.
+    /// Whether any of its objects was lost. As long as the site is unknown, that is not repaired.
     broken: bool,
-    /// Whether anything was lost since everything was last compared.
+    /// Whether anything was lost since the last comparison.
     pub(crate) lost: bool,
     /// The notices that must be written.
     told: Told,
-    /// Whether no call and no run fails or stands still.
+    /// Whether no call and no run fails or pauses.
     is_prompt: bool,
-    /// How far the clock's audit was when everything was last compared.
+    /// The progress of the clock's audit at the last comparison.
     audit: Option<AuditProgress>,
     report: Report,
 }
 
 impl Run {
-    /// Returns a deployment in which nothing has happened yet, and whose functions do not run.
+    /// Returns a deployment in its initial state, whose functions do not run.
     pub(crate) fn new(sim: &Sim, options: Options, deployment: Deployment) -> Self {
         let oracle = Oracle {
             index_lines: deployment.index_lines as usize,
@@ -299,7 +299,7 @@ impl Run {
         let page = self.oracle.edited(page);
         self.world.put(&self.oracle.record(&id, &page)).await;
         if id != name && page.state == State::Draft {
-            // An item of the user's table that is no page.
+            // An item of the user's table that is not a page.
             self.oracle.pages.remove(&id);
         } else {
             self.oracle.pages.insert(id, page);
@@ -312,7 +312,7 @@ impl Run {
         self.oracle.pages.remove(&id);
     }
 
-    /// Tells the crawler of limits that are higher now.
+    /// Sets higher limits for the crawler.
     fn show(&self, site: usize) {
         let (entries, bytes) = self.oracle.limits(site);
         self.board.change(site, |view| {
@@ -321,7 +321,7 @@ impl Run {
         });
     }
 
-    /// Tells the crawler that a site is being closed or opened. What was lost is not made good by that.
+    /// Tells the crawler that a site is being closed or opened. That does not repair losses.
     fn unsettle(&self, site: usize) {
         self.board.change(site, |view| {
             if view.seen != Seen::Broken {
@@ -352,7 +352,7 @@ impl Run {
         }
     }
 
-    /// Copies all records of the backup back, and deletes those that came later.
+    /// Copies all records of the backup back, and deletes those that were added later.
     async fn restore(&mut self) {
         let Backup { pages, settings } = self.oracle.backup.clone();
         for (site, settings) in settings.iter().enumerate() {
@@ -375,7 +375,7 @@ impl Run {
     async fn deploy(&mut self, pictured: bool) {
         if self.world.deploy(pictured).await {
             self.oracle.pictured = pictured;
-            // All content is scanned, and a scan tells nobody.
+            // All content is scanned, and a scan notifies nobody.
             for site in 0..SITES.len() {
                 self.told.settings_change(site, &self.oracle);
             }
@@ -397,10 +397,10 @@ impl Run {
     }
 
     async fn drop_table(&mut self) -> Result<(), String> {
-        // A deployment gives the new table another name: what is still on its way to the old one does not reach it.
+        // A deployment gives the new table another name, so late requests to the old one do not reach it.
         self.world.settle().await?;
         self.world.sim.sleep(LONGEST_RUN).await;
-        // No timer may ring meanwhile either.
+        // No timer may become due meanwhile.
         self.world.settle().await?;
         self.world.sweep().await?;
         self.world.settle().await?;
@@ -413,7 +413,7 @@ impl Run {
         Ok(())
     }
 
-    /// Lets an audit like the clock's repair what was lost.
+    /// Runs an audit like the clock's until it has repaired the losses.
     async fn repair(&self) -> Result<(), String> {
         let mut left = Vec::new();
         for _ in 0..REPAIRS {
@@ -421,7 +421,8 @@ impl Run {
             self.world.settle().await?;
             let before = self.world.clocks_audit().await;
             if let Some(findings) = self.world.daily_audit(true).await? {
-                // What the clock's audit changes between the two looks of this one is not the same twice, so it counts as nothing.
+                // A change by the clock's audit between the two looks of this audit does not appear twice, so it is not a
+                // finding.
                 if findings.is_empty() && self.world.clocks_audit().await == before {
                     return self.world.settle().await;
                 }
@@ -431,26 +432,26 @@ impl Run {
         Err(format!("never repaired: {left:#?}"))
     }
 
-    /// Lets the endpoint take or refuse all notices that are left: nothing is kept back, and a refusal is shown.
+    /// Lets the endpoint accept or refuse all remaining notices. No notice may be kept back, and a refusal must be shown.
     pub(crate) async fn notify(&mut self) -> Result<(), String> {
         let Some(endpoint) = self.world.endpoint().cloned() else {
             return Ok(());
         };
         for status in [422, 200] {
-            // What was asked before has its answer by then, and what arrives late has arrived.
+            // Earlier requests have their answers by then, and late ones have arrived.
             let ended = Duration::from_secs(2 * TURN_SECONDS.unsigned_abs());
             self.world.sim.sleep(ended).await;
             let begun = self.world.sim.now();
             endpoint.always(Some(status));
-            // Longer than any pause that is asked for; then longer than a change takes to settle.
+            // Longer than any requested pause, and then longer than a change takes to settle.
             for pause in [LONGEST_PAUSE_HOURS * 3_600, 120] {
-                // Beside a leap of the clock, a sweep would outlive its turn, as no function does, and write over what the next
-                // one was answered.
+                // During a leap of the clock, a sweep would outlive its turn, as no function does, and overwrite the next one's
+                // answer.
                 self.world.sweeps_end().await?;
                 self.world.sim.leap(pause);
                 self.world.settle().await?;
                 self.world.sweep().await?;
-                // What the clock has changed has changed, so that it can settle.
+                // The clock's changes are complete, so that they can settle.
                 self.world.settle().await?;
             }
             self.world.sweeps_end().await?;
@@ -462,7 +463,7 @@ impl Run {
                 let rows = self.world.rows().await.0;
                 let notices = rows.keys().filter(|(pk, _)| pk.starts_with(&partitions));
                 let is_pause = |sk: &str| sk == ALONE;
-                // A change that came with this rest is not settled yet.
+                // A change during this rest is not settled yet.
                 let left: Vec<_> = notices.filter(|(_, sk)| !is_pause(sk)).collect();
                 if !left.is_empty() && status == 200 {
                     return Err(format!("{host}: nobody was told of {left:?}"));
@@ -486,7 +487,8 @@ impl Run {
         self.rest().await
     }
 
-    /// Returns what an audit finds. The clock's own audit may run beside it and give back slots: then it waits for what follows from that.
+    /// Returns the findings of an audit. The clock's own audit may run concurrently and give back slots. Then this waits for the
+    /// consequences.
     async fn found_by_an_audit(&self) -> Result<Vec<Finding>, String> {
         let mut findings = Vec::new();
         for _ in 0..LOOKS {
@@ -495,7 +497,7 @@ impl Run {
             if findings.is_empty() {
                 break;
             }
-            // It notes what it has repaired only afterwards.
+            // The audit stores its repairs only afterwards.
             self.world.settle().await?;
             if self.world.clocks_audit().await == before {
                 break;
@@ -504,7 +506,7 @@ impl Run {
         Ok(findings)
     }
 
-    /// Waits until nothing is left to do, then compares: what differs is an error. What was lost is repaired first.
+    /// Waits until nothing is left to do, and then compares. A difference is an error. Losses are repaired first.
     pub(crate) async fn rest(&mut self) -> Result<(), String> {
         self.report.rests += 1;
         if self.lost {
@@ -529,7 +531,7 @@ impl Run {
         if let Some(endpoint) = self.world.endpoint() {
             let whole = !self.lost && !self.dropped;
             let audit = self.world.clocks_audit().await;
-            // Where nothing is late, an audit finds nothing before its event comes.
+            // If nothing is late, an audit finds nothing before its event comes.
             let audited = !self.is_prompt && audit != self.audit;
             self.audit = audit;
             self.told
@@ -564,7 +566,7 @@ impl Run {
     }
 }
 
-/// Returns the settings that a site's row must have if this is the site's record. Returns `None` if that depends on what the row says.
+/// Returns the settings that a site's row must have with this record. Returns `None` if they depend on the row.
 fn said(site: usize, record: Option<&Json>) -> Option<SiteSettings> {
     let host = SITES[site];
     match record {

@@ -1,6 +1,6 @@
 //! Tasks on one thread, in virtual time.
 //!
-//! - Of the tasks that can go on, one is drawn from the seed. If none can, time goes on to the next pause's end.
+//! - The seed decides which ready task runs next. If none is ready, time advances to the next end of a pause.
 //! - All randomness comes from one generator, so that everything repeats.
 
 use std::cmp::Reverse;
@@ -16,31 +16,31 @@ use std::time::Duration;
 use engine::{Env, Environment};
 use futures::future::BoxFuture;
 
-/// A runtime. Cloning shares it.
+/// A runtime. Clones share it.
 #[derive(Clone)]
 pub struct Sim(Arc<Mutex<State>>);
 
 struct State {
     /// Microseconds since the beginning.
     now: u64,
-    /// Seconds that are added to the clock, which leaps.
+    /// Seconds that are added to the clock by leaps.
     ahead: i64,
-    /// Whether the clock moves by leaps alone.
+    /// Whether the clock moves only by leaps.
     #[cfg(test)]
     stands_still: bool,
     random: u64,
-    /// A digest of all that was noted.
+    /// The digest of everything that was noted.
     digest: u64,
-    /// Calls begun.
+    /// The number of calls.
     calls: u64,
-    /// Faults that struck.
+    /// The number of faults.
     faults: u64,
     tasks: Vec<Option<Task>>,
-    /// Places in `tasks` that are free.
+    /// The unused places in `tasks`.
     free: Vec<usize>,
     ready: Vec<Arc<Waking>>,
     pauses: BinaryHeap<Reverse<Pause>>,
-    /// Pauses begun.
+    /// The number of pauses.
     paused: u64,
 }
 
@@ -58,7 +58,7 @@ struct Waking {
 
 struct Pause {
     until: u64,
-    /// In the order in which they began.
+    /// The number in the order in which they began.
     number: u64,
     waker: Waker,
 }
@@ -126,14 +126,14 @@ impl Sim {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a task, and all that were begun beside it, until it ends.
+    /// Runs a task and those that it spawns, until it ends.
     ///
     /// # Panics
     ///
     /// If every task waits for another.
     pub fn run<T>(&self, main: impl Future<Output = T>) -> T {
         let mut main = pin!(main);
-        // Stands for the task among the others, which unlike it can be sent to another thread.
+        // Represents the task among the others, which unlike it can be sent to another thread.
         let turn: Arc<Mutex<Option<Waker>>> = Arc::default();
         let waits = Arc::clone(&turn);
         drop(self.spawn(poll_fn(move |context| -> Poll<()> {
@@ -146,7 +146,7 @@ impl Sim {
             let Some(waker) = waker else { continue };
             let poll = main.as_mut().poll(&mut Context::from_waker(&waker));
             if let Poll::Ready(output) = poll {
-                // What is left running ends with the runtime: tasks hold it, and it holds them. To drop one may wake others.
+                // The remaining tasks end with the runtime. They own it and it owns them, and dropping one may wake others.
                 let tasks = std::mem::take(&mut self.lock().tasks);
                 drop(tasks);
                 let mut state = self.lock();
@@ -261,23 +261,23 @@ impl Sim {
         BEGINNING + passed + state.ahead
     }
 
-    /// Stops the clock at the world's beginning, but for its leaps.
+    /// Stops the clock at the world's beginning, except for its leaps.
     #[cfg(test)]
     pub(crate) fn stop_clock(&self) {
         self.lock().stands_still = true;
     }
 
-    /// Makes the clock leap: all that runs finds that much time has passed.
+    /// Moves the clock forward at once, so that all tasks find that much time has passed.
     pub fn leap(&self, seconds: i64) {
         self.lock().ahead += seconds;
     }
 
-    /// Goes on in the time of another world.
+    /// Continues at the time of another world.
     pub(crate) fn go_on_at(&self, elapsed: Duration) {
         self.lock().now = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
     }
 
-    /// Ends after this time.
+    /// Completes after this time.
     pub fn sleep(&self, pause: Duration) -> Sleep {
         let pause = u64::try_from(pause.as_micros()).unwrap_or(u64::MAX);
         let until = self.lock().now.saturating_add(pause);
@@ -288,19 +288,19 @@ impl Sim {
         }
     }
 
-    /// Returns any number.
+    /// Returns a random number.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.lock().next_random()
     }
 
-    /// Returns a number below `limit`, which is not 0.
+    /// Returns a random number below `limit`, which must not be 0.
     #[must_use]
     pub fn below(&self, limit: u64) -> u64 {
         self.lock().below(limit)
     }
 
-    /// Returns whether something happens that happens with this probability.
+    /// Returns whether an event with this probability happens.
     #[must_use]
     pub fn happens(&self, probability: f64) -> bool {
         if probability <= 0.0 {
@@ -310,13 +310,13 @@ impl Sim {
         unit < probability
     }
 
-    /// Counts a call, and takes its digest into the world's.
+    /// Counts a call, and adds its digest to the world's.
     pub fn note_call(&self, request: u64) {
         self.lock().calls += 1;
         self.note(request);
     }
 
-    /// Takes the digest of something that happened into the world's, with the time.
+    /// Adds the digest of an event, with the time, to the world's.
     pub fn note(&self, digest: u64) {
         let mut state = self.lock();
         state.digest = mix(state.digest ^ mix(digest).wrapping_add(state.now));
@@ -327,27 +327,27 @@ impl Sim {
         self.lock().faults += 1;
     }
 
-    /// Returns the digest of all that was noted.
+    /// Returns the digest of everything that was noted.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.lock().digest
     }
 
-    /// Returns how many calls were made, and how many faults struck.
+    /// Returns the numbers of calls and of faults.
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         let state = self.lock();
         (state.calls, state.faults)
     }
 
-    /// Returns what the engine takes from this world.
+    /// Returns the engine's environment in this world.
     #[must_use]
     pub fn env(&self) -> Env {
         Env::new(self.clone())
     }
 }
 
-/// When the world begins, in Unix seconds.
+/// The beginning of the world, in Unix seconds.
 pub(crate) const BEGINNING: i64 = 1_800_000_000;
 
 impl Environment for Sim {
@@ -459,7 +459,7 @@ impl<T> Default for Ended<T> {
     }
 }
 
-/// A task under way. It goes on if this is dropped.
+/// A running task. It continues if this is dropped.
 pub struct Running<T> {
     sim: Sim,
     waking: Arc<Waking>,
@@ -485,7 +485,7 @@ impl<T> Running<T> {
             state.free.push(self.waking.task);
         }
         drop(state);
-        // What it holds may wake others.
+        // Dropping its state may wake others.
         drop(stopped);
     }
 }

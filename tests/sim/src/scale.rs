@@ -1,7 +1,7 @@
-//! Scenarios at size: what must hold on a site of a million pages, in virtual time and counted units.
+//! Large scenarios: requirements on a site of a million pages, in virtual time and counted units.
 //!
-//! Each prints its figures, with what each should be. The sizes are a parameter: what depends on the size must show at a
-//! hundredth of it, too, or the aim says so.
+//! Each prints its figures with their aims. The size is a parameter. A dependence on the size must be visible at a hundredth of
+//! it too, unless the aim says otherwise.
 
 mod changes;
 mod clock;
@@ -27,22 +27,22 @@ use crate::runtime::Sim;
 pub use crate::world::Trouble;
 use crate::world::{Options, Shared, World};
 
-/// Units a second that a new table takes (DynamoDB).
+/// The write units per second of a new table (DynamoDB).
 const NEW_TABLE_WRITES: f64 = 4_000.0;
-/// Edits a second of a busy site.
+/// The edits per second of a busy site.
 const EDITS_A_SECOND: u64 = 100;
-/// What an audit finds of a sound site that was loaded by runs which lost some races.
+/// The findings of an audit on a sound site whose load lost some races.
 const HARMLESS: [&str; 3] = ["slots_leaked", "fence_left", "row_unknown"];
-/// Stream shards of a table that takes as much as a new one.
+/// The stream shards of a table with the throughput of a new one.
 const SHARDS: usize = 4;
-/// Lanes in which much is imported at a time.
+/// The lanes for a large import.
 const LANES: usize = 16;
-/// Of one that has grown.
+/// The stream shards of a table that has grown.
 const MANY_SHARDS: usize = 20;
-/// Pages of the site for which the sizes in the scenarios are meant.
+/// The pages of the site for which the sizes in the scenarios are intended.
 const LARGE: usize = 1_000_000;
 
-/// A figure, and what it should be.
+/// A figure and its aim.
 #[derive(Clone, Debug)]
 pub struct Figure {
     name: String,
@@ -51,17 +51,17 @@ pub struct Figure {
     aim: Aim,
 }
 
-/// What a figure should be.
+/// The aim of a figure.
 #[derive(Clone, Copy, Debug)]
 enum Aim {
     AtMost(f64),
     AtLeast(f64),
-    /// It is counted, and nothing is asked of it.
+    /// It is only counted.
     Counted,
 }
 
 impl Figure {
-    /// Returns whether the figure is what it should be, or misses that by no more than this part of it.
+    /// Returns whether the figure meets its aim, or misses it by at most this fraction.
     #[must_use]
     pub fn is_within(&self, slack: f64) -> bool {
         match self.aim {
@@ -87,16 +87,16 @@ impl fmt::Display for Figure {
     }
 }
 
-/// What comes of a scenario: its figures, or why it cannot end.
+/// The result of a scenario: its figures, or why it cannot end.
 pub type Outcome = Result<Vec<Figure>, String>;
 
-/// A scenario that can be run, and its name.
+/// A scenario that can be run, with its name.
 pub type Job = (&'static str, Box<dyn FnOnce() -> Outcome + Send>);
 
 /// A scenario.
 struct Scenario {
     name: &'static str,
-    /// Another one: it begins with the world which that one leaves.
+    /// The scenario with whose final world it begins. `None` if it begins with an empty one.
     after: Option<&'static str>,
     run: Run,
 }
@@ -113,30 +113,31 @@ const fn after(load: &'static str, name: &'static str, run: Run) -> Scenario {
     Scenario { name, after, run }
 }
 
-/// The world with which a scenario begins, if it is not empty.
+/// The world with which a scenario begins. `None` if it is empty.
 type Before = Option<Arc<Shared>>;
 
-/// The figures of a scenario, and the world that it leaves.
+/// The figures of a scenario, and its final world.
 type Leaves = Result<(Vec<Figure>, Arc<Shared>), String>;
 
-/// The same of one with whose world others begin: it runs when the first of them does, and its world is dropped with the last one.
+/// The same for a scenario with whose world others begin. It runs when the first of them does, and its world is dropped with the
+/// last one.
 #[derive(Default)]
 struct Left(OnceLock<Leaves>);
 
-/// How large a scenario is, and what is in trouble meanwhile. With any trouble nothing is asked of the figures: nothing may be
-/// lost, and what is left undone must be done in the end.
+/// The size of a scenario, and the trouble during it. With trouble, the figures have no aims. But nothing may be lost, and all
+/// work must be done in the end.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Pages of a loaded site.
+    /// The pages of a loaded site.
     pub pages: usize,
-    /// Batches of a stream shard of content that are handled at once.
+    /// The concurrent batches of a stream shard of content.
     pub factor: usize,
-    /// What is in trouble for an hour.
+    /// The trouble that lasts for an hour. `None` for none.
     pub trouble: Option<Trouble>,
 }
 
-/// All scenarios, in the order in which they are run: each takes up to 9 GB of a million pages, and two at a time fit into 24. So the
-/// first loaded world is dropped before the second comes.
+/// All scenarios, in the order in which they are run. Each takes up to 9 GB for a million pages, and two at a time fit into 24.
+/// So the first loaded world is dropped before the second is created.
 const SCENARIOS: [Scenario; 21] = [
     alone("load", |size, before| run(size, before, load::load)),
     alone("beside-a-first-load", |size, before| {
@@ -210,7 +211,7 @@ impl Left {
     }
 }
 
-/// Returns the scenarios of these names, or all, to be run at the same time or one after another.
+/// Returns the scenarios with these names, or all, to be run concurrently or one after another.
 #[must_use]
 pub fn jobs(size: Size, names: &[String]) -> Vec<Job> {
     let is_wanted =
@@ -241,7 +242,7 @@ pub fn jobs(size: Size, names: &[String]) -> Vec<Job> {
     SCENARIOS.iter().filter(is_wanted).map(job).collect()
 }
 
-/// What a scenario does, and shows.
+/// The state of a running scenario, with its figures.
 struct Scene {
     sim: Sim,
     world: World,
@@ -302,9 +303,9 @@ where
     })
 }
 
-/// Returns a page's record, as it is after `edit` edits.
+/// Returns a page's record after `edit` edits.
 fn page(host: &str, n: usize, edit: u64) -> Json {
-    // Five tags of a fifth as many as there are pages, as a blog has them.
+    // Five tags each, of a fifth as many as there are pages, which is typical for a blog.
     let tags: Vec<String> = (0..5)
         .map(|tag| format!("t{}", (n * 7 + tag * 13) % (n / 5 + 5)))
         .collect();
@@ -344,7 +345,7 @@ impl Scene {
         });
     }
 
-    /// Fails unless everything is as it should be in the end, whatever was in trouble. How long it took does not matter then.
+    /// Fails unless the final state is correct, whatever the trouble was. The time that it took does not matter then.
     async fn is_sound(&mut self) -> Result<(), String> {
         self.world.settle().await?;
         let findings = self.world.audit(false).await?;
@@ -367,7 +368,7 @@ impl Scene {
         }
     }
 
-    /// Puts so many sites, each with its pages.
+    /// Creates sites, each with its pages.
     async fn put_sites(&self, sites: usize, pages: usize) {
         for site in 0..sites {
             let host = &host(site);
@@ -381,7 +382,7 @@ impl Scene {
         self.sim.counts().0
     }
 
-    /// Returns the number of calls for each of `pages` pages since there were `before` calls.
+    /// Returns the number of calls for each of `pages` pages since `before`.
     fn calls_a_page(&self, before: u64, pages: usize) -> f64 {
         (self.calls() - before) as f64 / pages as f64
     }
@@ -390,12 +391,12 @@ impl Scene {
         self.world.units()[1][0]
     }
 
-    /// Returns the units read of both tables.
+    /// Returns the read units of both tables.
     fn read(&self) -> u64 {
         self.world.units().iter().map(|[_, read]| read).sum()
     }
 
-    /// Waits until all is published, and measures from then on. Trouble begins once more.
+    /// Waits until everything is published, and measures from then on. Trouble begins once more.
     async fn at_rest(&mut self) -> Result<(), String> {
         self.world.settle().await?;
         drop(self.world.latency.take());
@@ -404,7 +405,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Notes how long the changes took that were made since the last call. All must be published.
+    /// Notes the latencies of the changes since the last call. All must be published.
     fn latencies(&mut self, what: &str, aims: [f64; 3]) {
         let (taken, left) = self.world.latency.take();
         let at = |percent: usize| {
@@ -433,12 +434,11 @@ impl Scene {
         let (longest, held) = (longest as f64, held.as_secs_f64());
         let name = "the longest run, of its time limit";
         self.figure(name, longest, "%", Aim::AtMost(50.0));
-        // The others of its stream shard wait for it.
+        // The other runs of its stream shard wait for it.
         self.figure("the longest run", held, "s", Aim::AtMost(30.0));
     }
 
-    /// Follows the passes of the scan until no site waits: what is written while records are reconciled, and how long publishing
-    /// takes.
+    /// Follows the passes of the scan until no site waits. Measures the writes during reconciling, and the time of publishing.
     async fn follow_scan(&mut self, pages: usize) -> Result<(), String> {
         const LOOK_EVERY: Duration = Duration::from_secs(1);
         let begun = self.sim.elapsed();
@@ -519,7 +519,7 @@ impl Scene {
         entries
     }
 
-    /// Looks every so often until something is so: how long that took.
+    /// Checks repeatedly until a condition is met. Returns how long that took.
     async fn until(
         &self,
         what: &str,
@@ -537,7 +537,7 @@ impl Scene {
         Ok(self.sim.elapsed() - begun)
     }
 
-    /// Waits until a site lists so many pages.
+    /// Waits until a site lists this number of pages.
     async fn until_listed(&self, host: &'static str, pages: u64) -> Result<Duration, String> {
         let what = format!("{host} lists {pages} pages");
         self.until(&what, move |scene| {
@@ -547,7 +547,7 @@ impl Scene {
         .await
     }
 
-    /// Waits until a site lists so many pages in so many sitemaps, none of which holds more than its share.
+    /// Waits until a site lists this number of pages in this number of sitemaps, none of which has more than its share.
     async fn until_listed_in(
         &self,
         host: &'static str,

@@ -1,7 +1,7 @@
-//! Directed tests of what the engine does, feature by feature: `harness` has what they are written in.
+//! Directed tests of the engine, feature by feature. `harness` has their common parts.
 //!
-//! The functions run over tables and a bucket in memory, in virtual time, and what is published is read through the real
-//! front. Nothing fails here unless a test says so: generated histories are there for faults.
+//! The functions run over tables and a bucket in memory, in virtual time, and the published files are read through the real
+//! front. No call fails unless a test makes it fail, because generated histories cover faults.
 
 mod archives;
 mod bulk;

@@ -1,4 +1,4 @@
-//! A table of the user's own with a composite key: every other record is an item of it.
+//! A user's table with a composite key. Every other record is an item of it.
 
 use engine::content::SourceTable;
 use serde_json::{Map, Value, json};
@@ -7,14 +7,14 @@ use table::Schema;
 
 /// The table's name.
 pub const TABLE: &str = "magazine";
-/// What its items that are pages are.
+/// The type of its items that are pages.
 const PAGE: &str = "POST";
-/// What others are.
+/// The type of its other items.
 const OTHER: &str = "NOTE";
 
 /// Fields whose attributes have other names.
 const RENAMED: [(&str, &str); 2] = [("type", "section"), ("url", "address")];
-/// Fields that are attributes as they are.
+/// Fields that are attributes of the same name.
 const SAME: [&str; 11] = [
     "pages",
     "x_default",
@@ -28,10 +28,10 @@ const SAME: [&str; 11] = [
     "archive_of",
     "news",
 ];
-/// Fields that stand in a map.
+/// Fields in a map.
 const NESTED: [&str; 4] = ["modified_at", "terms", "language", "translation_group"];
 
-/// Returns the table, and what its items mean. If `pictured` is false, the mapping says nothing of images.
+/// Returns the table with its mapping. If `pictured` is false, the mapping has no images.
 ///
 /// # Panics
 ///
@@ -73,7 +73,7 @@ pub fn schema() -> Schema {
     ])
 }
 
-/// Returns the id of the record of this name. Returns `None` if it is not an item of the table: those with odd numbers are.
+/// Returns the id of the record with this name. Returns `None` if it is not an item of the table. Those with odd numbers are.
 #[must_use]
 pub fn id(name: &str) -> Option<String> {
     let number: u32 = name.get(1..)?.parse().ok()?;
@@ -88,7 +88,7 @@ pub fn key(id: &str) -> Option<Value> {
     Some(json!({"pk": name, "sk": number}))
 }
 
-/// Returns a record as an item. A record that is not published is no page at all.
+/// Returns a record as an item. A record that is not published becomes an item that is not a page.
 #[must_use]
 pub fn item(key: &Value, record: &Value) -> Value {
     let mut item = key.clone();

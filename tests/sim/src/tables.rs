@@ -20,18 +20,18 @@ use crate::runtime::digest_of;
 use crate::throughput::{Kind, Load, Throughput, cost};
 use crate::watch::Watch;
 
-/// What a table says that has no throughput left.
+/// The message of a table without throughput.
 const TOO_MANY: &str = "the throughput is used up";
-/// What reading nothing costs.
+/// The cost of reading nothing.
 const NOTHING_READ: u64 = 2;
-/// How often the client tries again then.
+/// The client's retries after throttling.
 const TRIES_OF_TOO_MANY: u32 = 2;
 const TRANSACTION: &str = "TransactWriteItems";
 
 /// A table behind a network.
 #[derive(Clone, Debug)]
 pub struct SimTable {
-    /// What is in it.
+    /// The actual table.
     pub table: MemoryTable,
     faults: Faults,
     throughput: Throughput,
@@ -41,20 +41,20 @@ pub struct SimTable {
 /// A bucket behind a network.
 #[derive(Clone, Debug)]
 pub struct SimObjects {
-    /// What is in it.
+    /// The actual bucket.
     pub objects: MemoryObjects,
     faults: Faults,
     asked: Arc<Asked>,
     watch: Option<Watch>,
 }
 
-/// What a bucket was asked for so far.
+/// The requests of a bucket so far.
 #[derive(Debug, Default)]
 struct Asked {
     puts: AtomicU64,
-    /// Puts that were lost to another.
+    /// Puts that lost to another one.
     lost: AtomicU64,
-    /// GET and HEAD: one price.
+    /// GET and HEAD, which have the same price.
     reads: AtomicU64,
     lists: AtomicU64,
 }
@@ -71,7 +71,7 @@ impl SimTable {
         }
     }
 
-    /// Returns the same table, whose writes are looked at.
+    /// Returns the same table, whose writes are checked by `watch`.
     #[must_use]
     pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
         Self { watch, ..self }
@@ -90,7 +90,7 @@ impl SimTable {
         }
     }
 
-    /// Returns what an item's write costs: of the item before, or as it will be about.
+    /// Returns the cost of an item's write, from the sizes of the item before and approximately after it.
     fn write_cost(&self, key: &Item, bytes: usize) -> (u64, u64) {
         let bytes = bytes.max(self.table.bytes_of(key));
         (self.partition(key), cost(Kind::Write, bytes))
@@ -110,7 +110,7 @@ impl SimTable {
                 Action::Update { key, update, .. } => self.write_cost(key, update_bytes(update)),
                 Action::Delete { key, .. } | Action::Check { key, .. } => self.write_cost(key, 0),
             };
-            // It is prepared, and then it is done.
+            // It is prepared, and then executed.
             (partition, 2 * cost)
         };
         Load {
@@ -177,7 +177,7 @@ impl SimTable {
     }
 }
 
-/// Returns the answer to a call for which there is no throughput left. A client does not try a transaction again.
+/// Returns the answer to a call without throughput. A client does not retry a transaction.
 fn too_many(operation: &'static str, actions: usize) -> TableError {
     if operation == TRANSACTION {
         let mut reasons = vec![Reason::Innocent; actions];
@@ -190,7 +190,7 @@ fn too_many(operation: &'static str, actions: usize) -> TableError {
     }
 }
 
-/// Returns about how many bytes an update writes.
+/// Returns the approximate number of bytes that an update writes.
 fn update_bytes(update: &Update) -> usize {
     let values = update.set.iter().chain(&update.set_missing);
     values.map(|(name, value)| name.len() + value.bytes()).sum()
@@ -200,13 +200,13 @@ fn item_cost(item: &Item) -> u64 {
     cost(Kind::Read, item.bytes())
 }
 
-/// Returns the cost of a page, which is read as one.
+/// Returns the cost of a page, which is read as a whole.
 fn page_cost(page: &Page) -> u64 {
     cost(Kind::Read, page.items.iter().map(Item::bytes).sum())
 }
 
-/// Carries a call to a service and its answer back, as it is drawn: what becomes of it, and whether the client tries again.
-/// `noted` is the request's part of the digest.
+/// Carries a call to a service and its answer back. The outcome, and whether the client retries, are drawn. `noted` is the
+/// request's part of the digest.
 async fn carried<T, E, F>(
     faults: &Faults,
     (fate, is_tried_again): (Fate, bool),
@@ -368,7 +368,7 @@ impl Table for SimTable {
     }
 
     fn transact(&self, actions: Vec<Action>) -> Reply<'_, ()> {
-        // Another write of one of the items is under way.
+        // The transaction conflicts with another write of one of the items.
         let conflict = self.faults.conflicts();
         self.call(
             self.faults.draw(),
@@ -400,13 +400,13 @@ impl SimObjects {
         }
     }
 
-    /// Returns the same bucket, whose puts are looked at.
+    /// Returns the same bucket, whose puts are checked by `watch`.
     #[must_use]
     pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
         Self { watch, ..self }
     }
 
-    /// Puts so far that were done, and that were lost to another.
+    /// Returns the numbers of puts that succeeded, and that lost to another one.
     #[must_use]
     pub fn puts(&self) -> [u64; 2] {
         let lost = self.asked.lost.load(Ordering::Relaxed);

@@ -1,24 +1,24 @@
-//! What `template.yaml` says of the functions and of what calls them, so that the simulated world cannot differ from it.
+//! The functions and their triggers in `template.yaml`, so that the simulated world cannot differ from it.
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_norway::Value;
 
-/// What the project's template says.
+/// The values of the project's template.
 pub static TEMPLATE: LazyLock<Template> =
     LazyLock::new(|| Template::read(include_str!("../../../template.yaml")));
 
-/// How a stream is read.
+/// The mapping of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Mapping {
-    /// Records of a batch at most.
+    /// The most records of a batch.
     pub batch: usize,
-    /// How long a batch waits to fill.
+    /// The time for which a batch waits to fill.
     pub window: Duration,
-    /// Lanes of a stream shard.
+    /// The number of lanes of a stream shard.
     pub factor: usize,
-    /// Records that are older go to the failures.
+    /// The age at which records are given up.
     pub record_age: Duration,
     /// Whether a batch whose function ended without an answer is halved.
     pub bisects: bool,
@@ -26,25 +26,25 @@ pub struct Mapping {
     pub timeout: Duration,
 }
 
-/// What the template says.
+/// The values of a template.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     /// The content's stream, which `ingest` reads.
     pub content: Mapping,
-    /// The stream of a table of the user's own, which `ingest` reads.
+    /// The stream of a user's table, which `ingest` reads.
     pub source: Mapping,
     /// The sitemap table's stream, which `regenerate` reads.
     pub sitemap: Mapping,
-    /// How often `sweep` runs.
+    /// The period of `sweep`.
     pub sweep_period: Duration,
     /// The time limit of `sweep`.
     pub sweep_timeout: Duration,
-    /// For how long a call of `sweep` that is too many is tried again.
+    /// The time for which a throttled call of `sweep` is retried.
     pub sweep_event_age: Duration,
 }
 
 impl Template {
-    /// Reads a template; panics if it says nothing of something.
+    /// Reads a template. Panics if a value is missing.
     fn read(template: &str) -> Self {
         let template: Value = serde_norway::from_str(template).expect("template.yaml is YAML");
         let template = &template;
@@ -54,7 +54,7 @@ impl Template {
         let mapping = |properties, timeout| mapping(template, properties, timeout);
         let ingest = seconds(function("IngestFunction"), "Timeout");
         let sweep = function("SweepFunction");
-        // Each minute if the parameter is 1, and else each so many minutes: a test of the template's holds that.
+        // Each minute if the parameter is 1, and otherwise each so many minutes. A test of the template checks that.
         let minutes = &template["Parameters"]["SweepMinutes"];
         Self {
             content: mapping(stream("IngestFunction", "ContentStream"), ingest),
@@ -70,7 +70,7 @@ impl Template {
     }
 }
 
-/// Returns a value as it is by default: of a reference to a parameter, the parameter's default.
+/// Returns a value by default: for a reference to a parameter, the parameter's default.
 #[must_use]
 pub fn by_default<'t>(template: &'t Value, value: &'t Value) -> &'t Value {
     match value {
@@ -82,7 +82,7 @@ pub fn by_default<'t>(template: &'t Value, value: &'t Value) -> &'t Value {
     }
 }
 
-/// Returns how a stream is read whose function has this time limit.
+/// Returns the mapping of a stream whose function has this time limit.
 fn mapping(template: &Value, properties: &Value, timeout: Duration) -> Mapping {
     assert_eq!(
         properties["MaximumRetryAttempts"].as_i64(),

@@ -1,11 +1,11 @@
-//! How much a table takes, by the second: each partition key and the table as a whole.
+//! The throughput of a table, per second: of each partition key and of the table as a whole.
 //!
-//! - A write costs a unit a kilobyte of the item before or after it, whichever is larger; a read one a 4 KB; half of that if
-//!   it need not be consistent; twice that in a transaction
+//! - A write costs a unit for each kilobyte of the item before or after it, whichever is larger. A read costs a unit for each 4
+//!   KB, half of that if it need not be consistent, and twice in a transaction
 //!   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html>).
-//! - A call is taken while there is anything left of the second's units, and may take more than that: then those that follow
-//!   wait for longer.
-//! - A table takes twice what it took at most in an earlier half hour
+//! - A call is accepted while any of the second's units are left, and may take more than those. Then the following calls wait
+//!   longer.
+//! - A table accepts twice the peak of an earlier half hour
 //!   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html>). AWS may let it grow
 //!   sooner, and promises no bursts beyond a partition's limit.
 
@@ -15,48 +15,48 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::faults::Spell;
 use crate::runtime::Sim;
 
-/// Units a second of one partition key: written and read.
+/// The write and read units per second of one partition key.
 const KEY_UNITS: [u64; 2] = [1_000, 3_000];
-/// Units a second of a table that is new.
+/// The write and read units per second of a new table.
 const TABLE_UNITS: [u64; 2] = [4_000, 12_000];
-/// Bytes of a unit.
+/// The bytes of a unit.
 const UNIT_BYTES: [usize; 2] = [1_024, 4_096];
 /// Costs are counted in halves of a unit.
 const HALVES: u64 = 2;
 const MICROS: u64 = 1_000_000;
-/// Seconds of which the mean is a peak: AWS does not say over how long it measures.
+/// The seconds whose mean is a peak. AWS does not document the period.
 const PEAK_SECONDS: u64 = 60;
-/// Seconds after which a peak is one of before.
+/// The seconds after which a peak counts as an earlier one.
 const GROWTH_SECONDS: u64 = 1_800;
-/// Partition keys that are remembered; beyond, those that have all of their units left are forgotten.
+/// The most partition keys that are remembered. Beyond that, those with all of their units left are dropped.
 const REMEMBERED: usize = 4_096;
 
-/// What a call does.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Write,
     Read,
 }
 
-/// What a call costs: for each partition key, by its digest, in halves of a unit. A scan has none.
+/// The costs of a call: for each partition key, by its digest, in halves of a unit. A scan has none.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     pub(crate) kind: Kind,
     pub(crate) keys: Vec<(u64, u64)>,
 }
 
-/// Returns the halves of units of an item.
+/// Returns the cost of an item, in halves of a unit.
 pub(crate) fn cost(kind: Kind, bytes: usize) -> u64 {
     bytes.div_ceil(UNIT_BYTES[kind as usize]).max(1) as u64 * HALVES
 }
 
-/// A table's throughput. Cloning shares it.
+/// A table's throughput. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Throughput {
     sim: Sim,
-    /// Of AWS's limits that part.
+    /// The divisor of AWS's limits.
     divisor: u64,
-    /// When a tenth of that is left.
+    /// The time in which only a tenth is left.
     throttled: Spell,
     state: Arc<Mutex<State>>,
 }
@@ -67,25 +67,25 @@ struct State {
     growth: [Growth; 2],
     keys: BTreeMap<u64, [Used; 2]>,
     throttled: u64,
-    /// All that was taken: written and read, in halves of a unit.
+    /// The consumed write and read units so far, in halves of a unit.
     taken: [u64; 2],
 }
 
-/// What was used and is not given back yet, in millionths of half a unit.
+/// The consumption that is not yet restored, in millionths of half a unit.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     level: u64,
-    /// Microseconds of the world's time.
+    /// The world's time in microseconds.
     at: u64,
 }
 
-/// What a table takes in a minute, in halves of a unit.
+/// The growth of a table. Consumption is per minute, in halves of a unit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Growth {
-    /// The minute, and what it has taken in it.
+    /// The minute, and the consumption in it.
     minute: u64,
     taken: u64,
-    /// The most in a minute of this half hour, and of those before.
+    /// The highest consumption in a minute of this half hour, and of the earlier ones.
     peak: u64,
     before: u64,
 }
@@ -105,7 +105,7 @@ impl Growth {
         self.peak = self.peak.max(self.taken);
     }
 
-    /// Returns the units a second of a table that took `new` when it was new.
+    /// Returns the units per second of a table that had `new` when it was new.
     fn limit(self, new: u64) -> u64 {
         new.max(2 * self.before / HALVES / PEAK_SECONDS)
     }
@@ -123,7 +123,7 @@ impl Used {
 }
 
 impl Throughput {
-    /// Returns the throughput of a new table, of which others use all but one part in `divisor`.
+    /// Returns the throughput of a new table, divided by `divisor`, because others use the rest.
     #[must_use]
     pub fn new(sim: Sim, divisor: u64) -> Self {
         Self {
@@ -134,17 +134,17 @@ impl Throughput {
         }
     }
 
-    /// Returns how far the table has grown.
+    /// Returns the growth of the table.
     pub(crate) fn growth(&self) -> [Growth; 2] {
         self.lock().growth
     }
 
-    /// Begins with a table that has grown so far.
+    /// Begins with a table with this growth.
     pub(crate) fn begin_with(&self, growth: [Growth; 2]) {
         self.lock().growth = growth;
     }
 
-    /// Begins with a table that takes so many units a second, since it has taken half of them before.
+    /// Begins with a table that accepts this number of units per second, because it has consumed half of them before.
     pub(crate) fn grow_to(&self, kind: Kind, units: u64) {
         self.lock().growth[kind as usize].before = units / 2 * HALVES * PEAK_SECONDS;
     }
@@ -154,7 +154,7 @@ impl Throughput {
         Self { throttled, ..self }
     }
 
-    /// Returns what is left of this many units a second.
+    /// Returns the rest of this number of units per second.
     fn left(&self, units: u64) -> u64 {
         match self.throttled.is_on(&self.sim) {
             true => units / 10,
@@ -162,7 +162,7 @@ impl Throughput {
         }
     }
 
-    /// Returns the units a second of a partition key.
+    /// Returns the units per second of a partition key.
     fn of_key(&self, kind: usize) -> u64 {
         self.left(KEY_UNITS[kind] / self.divisor)
     }
@@ -171,19 +171,19 @@ impl Throughput {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of calls that were too many.
+    /// Returns the number of throttled calls.
     #[must_use]
     pub fn throttled(&self) -> u64 {
         self.lock().throttled
     }
 
-    /// Returns the units taken so far: written and read.
+    /// Returns the consumed write and read units so far.
     #[must_use]
     pub fn taken(&self) -> [u64; 2] {
         self.lock().taken.map(|halves| halves / HALVES)
     }
 
-    /// Returns whether a call is taken: nothing is used up that it needs.
+    /// Returns whether a call is accepted: units are left of everything that it needs.
     pub(crate) fn admits(&self, load: &Load) -> bool {
         let now = self.now();
         let kind = load.kind as usize;
@@ -202,7 +202,7 @@ impl Throughput {
         is_left
     }
 
-    /// Takes what a call has cost; `more` beside what is known of its keys, which share it.
+    /// Consumes the cost of a call. `more` is an additional cost, which its keys share.
     pub(crate) fn take(&self, load: &Load, more: u64) {
         let now = self.now();
         let kind = load.kind as usize;
@@ -266,7 +266,7 @@ mod tests {
                 throughput.take(&write(1, 100_000), 0);
                 taken += 1;
             }
-            // 98 units each: the last takes what is not there any more.
+            // 98 units each. The last one takes units that are no longer left.
             assert_eq!(taken, 11);
             assert!(throughput.admits(&write(2, 1)), "another key");
             inner.sleep(Duration::from_millis(50)).await;
@@ -284,7 +284,7 @@ mod tests {
         sim.run(async move {
             let throughput = Throughput::new(inner.clone(), 1);
             let mut key = 0;
-            // Units written in so many seconds, each to a key of its own.
+            // Units that are written in this number of seconds, each to a key of its own.
             let mut written = async |seconds| {
                 let (mut units, end) = (0, inner.elapsed() + Duration::from_secs(seconds));
                 while inner.elapsed() < end {
@@ -303,7 +303,7 @@ mod tests {
                 units
             };
             let new = written(PEAK_SECONDS).await;
-            // All of the first second's at once, and then as they come.
+            // All of the first second's units at once, and then as they are restored.
             assert!((240_000..=244_200).contains(&new), "{new}");
             inner.sleep(Duration::from_secs(GROWTH_SECONDS)).await;
             written(1).await;

@@ -1,9 +1,9 @@
-//! What search engines must be told of, as the oracle knows it.
+//! The changes of which search engines must be notified, according to the oracle.
 //!
-//! - A change is noted when a page appears, goes, or shows something else, whatever fails meanwhile. It is checked from one rest
-//!   to the next, for sites whose settings stay as they are: a scan and a repair tell nobody. Where calls or runs are late, a
-//!   repair may come before a change's own event, so nothing is expected then if an audit ran.
-//! - What is noted is told, and a refusal is shown, unless the site has become private or wants nobody to be told.
+//! - A notice is written when a page appears, disappears, or changes visibly, whatever fails meanwhile. This is checked from one
+//!   rest to the next, for sites with unchanged settings, because scans and repairs write no notices. If calls or runs are late,
+//!   a repair may come before a change's own event, so nothing is expected then if an audit ran.
+//! - Every notice is sent, and a refusal is shown, unless the site has become private or no longer wants notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use crate::endpoint::Endpoint;
 use crate::history::SITES;
 use crate::oracle::{Oracle, Truth};
 
-/// What each address showed, and of which record: by site, by address.
+/// The content of each address, and its record: by site, by address.
 type Shown = [BTreeMap<String, (String, String)>; SITES.len()];
 
-/// What must be told.
+/// The expected notices.
 #[derive(Debug)]
 pub struct Told {
-    /// What was so at the last rest, and when that was; nothing if there was none, or settings have changed since.
+    /// The state at the last rest, and its time. `None` if there was none, or if settings have changed since.
     before: Option<(i64, Shown)>,
-    /// Sites that were private since the last rest, or whose changes nobody was to be told of.
+    /// Sites that were private since the last rest, or that wanted no notices.
     mute: [bool; SITES.len()],
 }
 
@@ -33,18 +33,18 @@ impl Default for Told {
 }
 
 impl Told {
-    /// Takes in that a site's settings have changed.
+    /// Notes that a site's settings have changed.
     pub fn settings_change(&mut self, site: usize, oracle: &Oracle) {
         self.before = None;
         self.mute[site] |= !oracle.is_told(site);
     }
 
-    /// Checks what was noted and told since the last rest. `whole` says that nothing was lost or dropped, and `audited` that an
-    /// audit may have repaired a change before its own event came.
+    /// Checks the notices since the last rest. `whole` means that nothing was lost or dropped, and `audited` that an audit may
+    /// have repaired a change before its own event came.
     ///
     /// # Errors
     ///
-    /// If something was not that had to be.
+    /// If an expected notice is missing.
     pub fn check(
         &mut self,
         endpoint: &Endpoint,
@@ -86,7 +86,7 @@ impl Told {
                 return Err(format!("{loc} has changed at {at}, and nobody was told"));
             }
         }
-        // If a refusal could not be stored, its URLs are sent again. But a site that wants nobody to be told drops them.
+        // If a refusal could not be stored, its URLs are sent again. But a site that no longer wants notices drops them.
         for (host, loc) in endpoint.take_hidden() {
             if is_told(&host) {
                 return Err(format!("{host}: {loc} was refused, and nothing shows it"));

@@ -5,9 +5,10 @@
 //!   begins to wait for an address only while another page owns it. A series' counter, a site's hold, its settings and the
 //!   scans only go forward. A fence's token is never written again. A site on hold writes neither feed rows nor notices.
 //!   No audit begins before its time after one that has repaired nothing.
-//! - *Objects*: no sitemap is put while its site loads. Each sitemap that an index lists exists and is not a 404. Each further
-//!   index that robots.txt names exists. A put never removes a sitemap that should be listed from all indexes of its site.
-//! - Between a loss and its repair nothing is checked but this: no sound claim is taken off a page whose ledger names it.
+//! - *Objects*: no sitemap is put while its site is loading. Each sitemap that an index lists exists and is not a 404. Each
+//!   further index that robots.txt names exists. A put never removes a sitemap that should be listed from all indexes of its
+//!   site.
+//! - Between a loss and its repair, only one invariant is checked: no sound claim is taken from a page whose ledger names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -31,7 +32,7 @@ use table::{Change, Item, MemoryTable, Table};
 use crate::history::SITES;
 use crate::runtime::Sim;
 
-/// Seconds between the beginnings of two audits of which neither knew of the other: their sweeps ran at once.
+/// The seconds between the beginnings of two audits that did not know of each other, because their sweeps ran concurrently.
 const BESIDE: i64 = 600;
 
 /// The rows that were written since the last check.
@@ -53,14 +54,14 @@ struct Changed {
 }
 
 /// The settings of a site's record in the order in which they were written, and the position of those that its row has. They are
-/// `None` where the record was deleted: the row's settings depend on the earlier ones then.
+/// `None` if the record was deleted, because the row's settings depend on the earlier ones then.
 #[derive(Clone, Debug)]
 struct Said {
     settings: Vec<Option<String>>,
     at: usize,
 }
 
-/// What a site's indexes list, by their numbers: their ETags and the names of files.
+/// The files that a site's indexes list: by the index's number, its ETag and the file names.
 type Listed = BTreeMap<u32, (String, BTreeSet<String>)>;
 
 /// Checks a sitemap table and a bucket. Clones share their state.
@@ -71,10 +72,10 @@ pub(crate) struct Watch {
     rows: MemoryTable,
     table: SitemapTable,
     objects: MemoryObjects,
-    /// When the clock audits.
+    /// The times of the clock's audits.
     audits: AuditTimes,
     said: Arc<Mutex<[Said; SITES.len()]>>,
-    /// Tokens of fences that rows do not have any more.
+    /// Tokens of earlier fences, which rows no longer have.
     retired: Arc<Mutex<BTreeSet<(Key, String)>>>,
 }
 
@@ -85,7 +86,7 @@ impl fmt::Debug for Watch {
 }
 
 impl Changes {
-    /// Notes what a write changes.
+    /// Notes the change of a write.
     pub(crate) fn note(&self, change: &Change<'_>) {
         let text = |name| change.key.text(name).unwrap_or_default().to_owned();
         let (pk, sk) = (text("pk"), text("sk"));
@@ -103,7 +104,7 @@ impl Changes {
 }
 
 impl Watch {
-    /// Checks this table, which notes its writes in `changes`, and this bucket.
+    /// Returns a watch of this table, which notes its writes in `changes`, and of this bucket.
     pub(crate) fn new(
         sim: &Sim,
         changes: Changes,
@@ -144,7 +145,7 @@ impl Watch {
         said[site].settings.push(settings);
     }
 
-    /// Forgets writes that the functions did not make.
+    /// Drops noted writes that the functions did not make.
     pub(crate) fn forget(&self) {
         self.changes.noted().clear();
     }
@@ -255,7 +256,7 @@ impl Watch {
         }
     }
 
-    /// Checks that each row exists that a ledger names, and is its page's.
+    /// Checks that each row that a ledger names exists and belongs to its page.
     async fn look_at_ledger(&self, page: &str, ledger: &Ledger) {
         for key in rows_of(page, ledger, self.sim.now()) {
             // Parts are placed later.
@@ -298,7 +299,7 @@ impl Watch {
         if (was, is) == (0, 1) {
             let scan = self.table.content_scan().await.expect("a sound scan");
             let row = self.site(host).await.expect("the row");
-            // A late request may have asked for another pass since the site's scan has looked. And a function with another mapping
+            // A late request may have requested another pass after the site's scan has looked. Or a function with another mapping
             // may have begun one.
             let is_read = scan.is_some_and(|scan| {
                 let wanted = false;
@@ -330,7 +331,7 @@ impl Watch {
         }
     }
 
-    /// Returns what the indexes of the object's site list. Returns nothing for an object that is not an index.
+    /// Returns the files that the indexes of the object's site list. They are empty for an object that is not an index.
     pub(crate) async fn listed(&self, key: &ObjectKey) -> Listed {
         let mut listed = Listed::new();
         if self.is_blind() || !matches!(key, ObjectKey::Index { .. }) {
@@ -352,7 +353,7 @@ impl Watch {
         listed
     }
 
-    /// Checks an object that was put. `before` is what the site's indexes listed before the put.
+    /// Checks an object that was put. `before` are the files that the site's indexes listed before the put.
     ///
     /// # Panics
     ///
@@ -373,7 +374,7 @@ impl Watch {
                 let Some((etag, names)) = now.get(n) else {
                     return;
                 };
-                // Lost to another one, or put again as it was.
+                // The put lost to another one, or wrote the same object.
                 if before.get(n).is_some_and(|(before, _)| before == etag) || names.is_empty() {
                     return;
                 }
@@ -393,7 +394,7 @@ impl Watch {
                 let named = lines.filter_map(|line| line.strip_prefix("Sitemap: "));
                 let names = named.filter_map(|loc| loc.rsplit('/').next());
                 let there = self.there(site).await;
-                // The first index is named before there is anything to list.
+                // The first index is named before it lists anything.
                 let n = 1;
                 let site = site.to_owned();
                 let first = ObjectKey::Index { site, n }.file_name();
@@ -504,13 +505,13 @@ impl Watch {
     }
 }
 
-/// Whether this is the row of an address, as it was when a page claimed that.
+/// Returns whether this is the unchanged row of a page's claim of an address.
 fn is_sound_claim(key: &Key, row: Option<&Item>) -> bool {
     let loc = row.and_then(|row| row.text("loc"));
     key.sk == ALONE && loc.is_some_and(|loc| keys::is_claim_of(key, loc))
 }
 
-/// Checks that an audit begins no sooner than its period after one that has repaired nothing, or beside it.
+/// Checks that an audit begins only after the period since one that has repaired nothing, or concurrently with it.
 fn look_at_audit(change: &Changed, period: Duration) {
     let progress = |item: &Option<Item>| -> Option<AuditProgress> {
         serde_json::from_str(item.as_ref()?.text("progress")?).ok()
@@ -526,7 +527,7 @@ fn look_at_audit(change: &Changed, period: Duration) {
     }
 }
 
-/// Checks that the scan of all content does not go back, and that a requested pass is not forgotten.
+/// Checks that the scan of all content does not go back, and that a requested pass is not lost.
 fn look_at_pass(change: &Changed) {
     let pass = |item: &Option<Item>| -> Option<Pass> {
         let pass = item.as_ref()?.text("pass")?;
@@ -555,7 +556,7 @@ fn look_at_pass(change: &Changed) {
     );
 }
 
-/// Orders the steps of a site's scan.
+/// Returns the order of a site scan's steps.
 fn place(step: &SiteStep) -> (u32, Option<char>, Option<(String, u32, u32)>) {
     let of = |after: &Option<String>| {
         let digit = after.as_deref().map(keys::hash_digit);

@@ -44,55 +44,55 @@ use crate::template::{Mapping, TEMPLATE};
 use crate::throughput::{Growth, Kind, Throughput};
 use crate::watch::{Changes, Watch};
 
-/// In one of so many worlds with faults a service is out of order for a time.
+/// One of this number of worlds with faults has an outage of a service.
 const OUTAGE_ONE_IN: u64 = 4;
 /// The style sheet of a frame that no site has.
 const NO_STYLESHEET: &str = "/of-another-release.xsl";
-/// Sweeps of the clock that the one after a history waits for.
+/// The sweeps of the clock for which the sweep after a history waits.
 const SWEEPS_WAITED_FOR: i64 = 20;
-/// Seconds after which DynamoDB has deleted a row that is over ("within a few days").
+/// The most seconds after which DynamoDB deletes an expired row ("within a few days").
 const MOST_TTL_DELAY: i64 = 48 * 3_600;
-/// The longest time between two functions' getting new code, in seconds.
+/// The longest time in seconds between the deployments of two functions.
 const DEPLOYING: u64 = 20;
-/// How long nothing may come to rest, in virtual time.
+/// The time limit for coming to rest, in virtual time.
 const SETTLES: Duration = Duration::from_secs(86_400);
 /// More sites than any world has.
 const MOST_SITES: u32 = 10_000;
-/// How long something is in trouble.
+/// The duration of trouble.
 const TROUBLE: Duration = Duration::from_secs(3_600);
-/// The time between two looks whether everything is at rest.
+/// The pause between two checks whether everything is at rest.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// What is drawn for a world.
+/// The random properties of a world.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many of the calls fail.
+    /// The share of failing calls.
     pub calls: f64,
-    /// How many of the functions' runs end somewhere, or freeze.
+    /// The share of functions' runs that end or freeze somewhere.
     pub runs: f64,
-    /// Stream shards.
+    /// The number of stream shards.
     pub shards: usize,
-    /// Lanes of each stream shard of content.
+    /// The lanes of each stream shard of content.
     pub factor: usize,
-    /// What is in trouble for an hour.
+    /// The trouble that lasts for an hour. `None` for none.
     pub trouble: Option<Trouble>,
-    /// Whether every write of the functions is looked at.
+    /// Whether every write of the functions is checked.
     pub watched: bool,
 }
 
-/// What may be in trouble.
+/// A kind of trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// A tenth of the sitemap table's throughput is left.
+    /// Only a tenth of the sitemap table's throughput is left.
     Throttled,
-    /// The bucket answers nothing.
+    /// The bucket does not answer.
     Bucket,
     /// Runs of functions stop at random.
     Stops,
 }
 
 impl Options {
-    /// Returns options under which no call and no run fails.
+    /// Returns options without failing calls and runs.
     #[must_use]
     pub fn sound(shards: usize) -> Self {
         let (calls, runs) = (0.0, 0.0);
@@ -107,7 +107,7 @@ impl Options {
     }
 }
 
-/// What was in a world at one time: its content, its rows and objects, and how far its tables had grown.
+/// The state of a world at one time: its content, its rows and objects, and the growth of its tables.
 #[derive(Debug)]
 pub struct Shared {
     elapsed: Duration,
@@ -120,42 +120,42 @@ pub struct Shared {
 
 /// A deployment.
 pub struct World {
-    /// Its time.
+    /// Its runtime.
     pub sim: Sim,
     content: MemoryTable,
     sitemap: MemoryTable,
     objects: MemoryObjects,
-    /// The same as the functions have it.
+    /// The bucket as the functions use it.
     bucket: SimObjects,
-    /// The user's table; as the functions have it, and as the operator.
+    /// The user's table, as the functions use it, and as the operator does.
     source: Option<MemoryTable>,
     sources: Option<[Arc<dyn Table>; 2]>,
-    /// Of the content, of the sitemap table, and of the user's table.
+    /// The streams of the content, of the sitemap table, and of the user's table.
     streams: [Stream; 3],
-    /// How these are read.
+    /// The mappings of these streams.
     mappings: [Mapping; 3],
     /// The tables' throughput.
     throughput: [Throughput; 3],
     /// Calls the functions.
     invoker: Invoker,
-    /// When what the options name is in trouble.
+    /// The time of the trouble in the options.
     trouble: Spell,
     deployment: Deployment,
-    /// The state of `ingest`, `regenerate` and `sweep` as they are deployed: calls take time and fail.
+    /// The state of `ingest`, `regenerate` and `sweep` as deployed, with calls that take time and fail.
     functions: [Arc<Mutex<Arc<Regenerator>>>; 3],
-    /// The operator's: calls do neither.
+    /// The operator's code, whose calls take no time and do not fail.
     operator: Regenerator,
-    /// Where search engines are told of changes.
+    /// The endpoint for notifying search engines of changes.
     endpoint: Option<Endpoint>,
-    /// How long changes take, where that is measured.
+    /// The latencies of changes, if they are measured.
     pub latency: Latency,
-    /// Looks at each write of the functions.
+    /// Checks each write of the functions.
     watch: Option<Watch>,
-    /// Of the answers of the functions.
+    /// The faults of the functions' answers.
     faults: Faults,
-    /// Since when the functions run.
+    /// When the functions were started.
     begun: Option<Duration>,
-    /// Each sweep of the clock's that runs holds one, and so does the clock.
+    /// A token that each running sweep of the clock has a reference to, and the clock itself.
     sweeps: Arc<()>,
 }
 
@@ -209,7 +209,7 @@ impl World {
         let watch = changes
             .map(|changes| Watch::new(sim, changes, &sitemap, &objects, deployment.audit_times()));
         let faults = Faults::new(sim.clone(), options.calls);
-        // One service may be out of order for a time.
+        // One service may have an outage.
         let down = options.calls > 0.0 && sim.below(OUTAGE_ONE_IN) == 0;
         let service = down.then(|| sim.below(3));
         let faults_of = |number| match service == Some(number) {
@@ -296,7 +296,7 @@ impl World {
         }
     }
 
-    /// Returns what is there now, at rest, for other worlds of the same deployment.
+    /// Returns the current state, at rest, for other worlds of the same deployment.
     #[must_use]
     pub fn share(&self) -> Shared {
         let objects = MemoryObjects::default();
@@ -311,7 +311,7 @@ impl World {
         }
     }
 
-    /// Begins with what was there in another world, at that time. Nothing may run yet.
+    /// Begins with the state of another world, at its time. Nothing may run yet.
     pub fn begin_with(&self, shared: &Shared) {
         self.sim.go_on_at(shared.elapsed);
         self.content.begin_with(&shared.content);
@@ -323,7 +323,7 @@ impl World {
         self.latency.begin_with(shared.stamps.clone());
     }
 
-    /// Puts what the options name in trouble from now on, for an hour.
+    /// Starts the trouble in the options, for an hour.
     pub fn begin_trouble(&self) {
         self.trouble.begin(self.sim.elapsed());
     }
@@ -343,14 +343,14 @@ impl World {
         }
     }
 
-    /// Starts what the content's stream calls.
+    /// Starts the function that the content's stream calls.
     pub(crate) fn begin_content(&mut self) {
         self.begun = Some(self.sim.elapsed());
         self.begin_trouble();
         self.connect(0, &self.ingest());
     }
 
-    /// Starts what the sitemap table's stream calls.
+    /// Starts the function that the sitemap table's stream calls.
     pub(crate) fn begin_sitemaps(&self) {
         let [_, regenerates, _] = self.functions.clone();
         let regenerate: Function = Arc::new(move |records| {
@@ -373,7 +373,7 @@ impl World {
         self.streams[stream].connect(self.mappings[stream], faults, splits, invoker, function);
     }
 
-    /// Calls `sweep` from now on, as the clock does.
+    /// Calls `sweep` regularly from now on, as the clock does.
     pub(crate) fn begin_clock(&self) {
         let [_, _, sweeps] = self.functions.clone();
         let sim = self.sim.clone();
@@ -398,7 +398,7 @@ impl World {
                         .map(|endpoint| endpoint as &dyn SearchEngines);
                     sweep(reconciler, &**objects, audits, engines).await
                 };
-                // What failed, the next one does. A call that is too many is tried again for a time.
+                // The next sweep does the failed work. A throttled call is retried for a time.
                 let begun = sim.elapsed();
                 let mut pause = Duration::from_secs(1);
                 while sim.elapsed() - begun < TEMPLATE.sweep_event_age {
@@ -414,8 +414,8 @@ impl World {
         }));
     }
 
-    /// Deploys another mapping of the user's table, if there is one: the functions get it one after another, and what runs goes
-    /// on with the one before. Says whether there is such a table.
+    /// Deploys another mapping of the user's table, if there is one. The functions get it one after another, and running ones
+    /// continue with the earlier one. Returns whether there is such a table.
     pub async fn deploy(&mut self, pictured: bool) -> bool {
         let Some([of_functions, of_operator]) = self.sources.clone() else {
             return false;
@@ -441,7 +441,7 @@ impl World {
         true
     }
 
-    /// Returns the sites as the public sees them.
+    /// Returns the public view of the sites.
     #[must_use]
     pub fn public(&self) -> SimPublic {
         let faults = Faults::new(self.sim.clone(), 0.0);
@@ -449,7 +449,7 @@ impl World {
         SimPublic::new(&self.sim, Arc::new(objects))
     }
 
-    /// Returns the tables as the functions have them, the content's first, and the bucket.
+    /// Returns the tables as the functions use them, the content's first, and the bucket.
     #[cfg(test)]
     pub(crate) fn ports(&self) -> ([Arc<dyn Table>; 2], Arc<dyn Objects>) {
         let tables = [(&self.content, 0), (&self.sitemap, 1)];
@@ -460,14 +460,14 @@ impl World {
         (tables, Arc::new(self.bucket.clone()))
     }
 
-    /// Returns the tables and the bucket as they are, with calls that take no time.
+    /// Returns the actual tables and bucket, whose calls take no time.
     #[cfg(test)]
     pub(crate) fn memory(&self) -> ([MemoryTable; 2], MemoryObjects) {
         let tables = [self.content.clone(), self.sitemap.clone()];
         (tables, self.objects.clone())
     }
 
-    /// Puts other code in place of the functions' and the operator's.
+    /// Replaces the functions' code and the operator's.
     #[cfg(test)]
     pub(crate) fn replace(&mut self, functions: Regenerator, operator: Regenerator) {
         let functions = Arc::new(functions);
@@ -483,7 +483,7 @@ impl World {
         &self.operator
     }
 
-    /// Returns whether every event is handled and no scan goes on.
+    /// Returns whether every event is handled and no scan is running.
     #[cfg(test)]
     pub(crate) fn is_ingested(&self) -> bool {
         self.streams[0].waiting() == 0
@@ -500,7 +500,7 @@ impl World {
         self.endpoint.as_ref()
     }
 
-    /// Returns what is known of the last tries to notify search engines of a site's changes.
+    /// Returns the state of the last tries to notify search engines of a site's changes.
     ///
     /// # Errors
     ///
@@ -510,24 +510,24 @@ impl World {
         pause.map_err(|error| error.to_string())
     }
 
-    /// Returns the number of calls of tables and of functions that were too many.
+    /// Returns the numbers of throttled calls of tables and of functions.
     #[must_use]
     pub fn throttled(&self) -> [u64; 2] {
         let tables = self.throughput.iter().map(Throughput::throttled);
         [tables.sum(), self.invoker.runs().throttled]
     }
 
-    /// Returns what the functions' runs were, and the longest since the last call.
+    /// Returns the counts of the functions' runs, and the longest since the last call.
     #[must_use]
     pub fn runs(&self) -> Runs {
         self.invoker.runs()
     }
 
-    /// Returns the scan of all content that goes on, and the scans of sites, as their rows say.
+    /// Returns the running scan of all content, and the scans of sites, from their rows.
     ///
     /// # Errors
     ///
-    /// If one cannot be read.
+    /// If a row cannot be read.
     pub async fn scans(&self) -> Result<(Option<ContentScan>, BTreeMap<String, SiteScan>), String> {
         let table = &self.operator.reconciler.table;
         let text = |error: EngineError| error.to_string();
@@ -539,7 +539,7 @@ impl World {
         Ok((content.filter(ContentScan::is_active), sites))
     }
 
-    /// Returns the version of the rendering in which a site is published.
+    /// Returns the render version in which a site is published.
     pub async fn render_version(&self, host: &str) -> Option<u32> {
         let row = self.operator.reconciler.table.site(host).await;
         row.expect("the operator's own calls").map(|row| row.render)
@@ -576,19 +576,19 @@ impl World {
         self.streams.iter().map(Stream::failures).sum()
     }
 
-    /// Returns the units written and read so far, of the content and of the sitemap table.
+    /// Returns the consumed write and read units so far, of the content and of the sitemap table.
     #[must_use]
     pub fn units(&self) -> [[u64; 2]; 2] {
         [0, 1].map(|table| self.throughput[table].taken())
     }
 
-    /// Returns the number of objects that the functions put so far, and of puts that were lost to another.
+    /// Returns the number of the functions' successful puts so far, and of those that lost to another.
     #[must_use]
     pub fn puts(&self) -> [u64; 2] {
         self.bucket.puts()
     }
 
-    /// Returns what the functions asked AWS for so far.
+    /// Returns the functions' usage of AWS so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let units = self.units();
@@ -607,7 +607,7 @@ impl World {
         self.objects.clone()
     }
 
-    /// Returns the id of the record of this name.
+    /// Returns the id of the record with this name.
     #[must_use]
     pub fn id(&self, name: &str) -> String {
         let id = source::id(name).filter(|_| self.source.is_some());
@@ -625,7 +625,7 @@ impl World {
         put.await.expect("a record that the table takes");
     }
 
-    /// Grows the sitemap table, which takes this many write units a second from now on.
+    /// Grows the sitemap table to this number of write units per second.
     pub(crate) fn grow_to(&self, units: u64) {
         self.throughput[1].grow_to(Kind::Write, units);
     }
@@ -645,7 +645,7 @@ impl World {
         self.items_that(|_| true).await
     }
 
-    /// Returns the rows that are wanted: all rows of a large site take as much memory again.
+    /// Returns the wanted rows. All rows of a large site would take the same memory again.
     pub async fn items_that(&self, is_wanted: impl Fn(&Item) -> bool) -> Vec<Item> {
         let (mut items, mut after) = (Vec::new(), None);
         loop {
@@ -685,7 +685,7 @@ impl World {
         published
     }
 
-    /// Deletes a row, as nobody does: it is lost.
+    /// Deletes a row, to simulate a loss.
     pub async fn lose_row(&self, pk: &str, sk: &str) {
         self.watch_nothing();
         self.delete_row(pk, sk).await;
@@ -697,7 +697,7 @@ impl World {
         self.sitemap.delete(key, None).await.expect("a delete");
     }
 
-    /// Deletes rows that are over, as DynamoDB does: each up to two days after its time.
+    /// Deletes expired rows as DynamoDB does, each up to two days after its time.
     pub async fn expire(&self) {
         for item in self.items().await {
             let Some(expires) = item.number::<i64>(EXPIRES) else {
@@ -712,22 +712,22 @@ impl World {
         }
     }
 
-    /// Writes a row, as nobody does: it is damaged.
+    /// Writes a row, to simulate damage.
     pub async fn damage_row(&self, item: Item) {
         self.watch_nothing();
         self.sitemap.put(item, None).await.expect("a put");
         self.forget_writes();
     }
 
-    /// Replaces an object, as nobody does.
+    /// Replaces an object, to simulate damage.
     pub fn damage_object(&self, key: &ObjectKey, body: &[u8], document: Option<Document>) {
         let body = Bytes::copy_from_slice(body);
         self.watch_nothing();
         self.objects.damage(key, body, document);
     }
 
-    /// Loses an object or half of it, or puts a sitemap in its place that a release with a fault could have made: whole, of the
-    /// same stamps and counts, and with other addresses in its first segment or in another frame.
+    /// Loses an object or half of it. Or replaces it by a sitemap that a faulty release could have made: complete, with the same
+    /// stamps and counts, but with other addresses in its first segment or in another frame.
     pub async fn lose_object(&self, key: &ObjectKey, how: usize) {
         let found = self.objects.get(key).await.expect("an object");
         let Some((meta, bytes)) = found.filter(|(_, bytes)| !bytes.is_empty()) else {
@@ -768,21 +768,21 @@ impl World {
         }
     }
 
-    /// Stops checking most of the functions' writes, since something is lost.
+    /// Stops checking most of the functions' writes, because something is lost.
     fn watch_nothing(&self) {
         if let Some(watch) = &self.watch {
             watch.set_blind(true);
         }
     }
 
-    /// Forgets what was just written, so that it does not count as the functions' work.
+    /// Drops the latest noted writes, because the functions did not make them.
     fn forget_writes(&self) {
         if let Some(watch) = &self.watch {
             watch.forget();
         }
     }
 
-    /// Checks the functions' writes again, since all losses are repaired.
+    /// Checks the functions' writes again, because all losses are repaired.
     pub fn watch_all(&self) {
         if let Some(watch) = &self.watch {
             watch.set_blind(false);
@@ -797,7 +797,7 @@ impl World {
         }
     }
 
-    /// Drops the sitemap table, and its stream with it, and makes a new one, which no run that has begun before reaches.
+    /// Drops the sitemap table together with its stream, and creates a new one, which no earlier run reaches.
     pub fn drop_sitemap_table(&self) {
         self.invoker.end_all();
         self.faults.replace();
@@ -813,11 +813,11 @@ impl World {
         self.sim.sleep(TEMPLATE.sweep_period - since).await;
     }
 
-    /// Waits until nothing is left to do. Nothing is as long as the functions do not run.
+    /// Waits until nothing is left to do. Returns at once if the functions do not run.
     ///
     /// # Errors
     ///
-    /// What is, after a day.
+    /// The remaining work, after a day.
     pub async fn settle(&self) -> Result<(), String> {
         let limit = self.sim.elapsed() + SETTLES;
         if self.begun.is_none() {
@@ -841,7 +841,7 @@ impl World {
         }
     }
 
-    /// Hands what was given up to the functions again, as an operator does. Says whether there was anything.
+    /// Replays the records that were given up, as an operator does. Returns whether there were any.
     async fn redrive(&self) -> bool {
         let [mut changes, rows, items] = self.streams.each_ref().map(Stream::take_failures);
         changes.extend(items);
@@ -866,7 +866,7 @@ impl World {
         let engines = self
             .endpoint()
             .map(|endpoint| endpoint as &dyn SearchEngines);
-        // The clock's own may be under way, or have died, also several of them.
+        // The clock's own sweeps may be running, or have died, also several of them.
         for _ in 0..=SWEEPS_WAITED_FOR * TURN_SECONDS {
             let audits = self.deployment.audit_times();
             let swept = sweep(reconciler, &**objects, audits, engines).await;
@@ -880,14 +880,14 @@ impl World {
         ))
     }
 
-    /// Waits until no sweep of the clock's runs, also none that is thought dead.
+    /// Waits until no sweep of the clock is running, including those that are thought dead.
     ///
     /// # Errors
     ///
-    /// If there always is one.
+    /// If there is always one.
     pub async fn sweeps_end(&self) -> Result<(), String> {
         for _ in 0..SWEEPS_WAITED_FOR * TURN_SECONDS * 10 {
-            // This world's own, and the clock's.
+            // This world's own reference, and the clock's.
             if Arc::strong_count(&self.sweeps) <= 2 {
                 return Ok(());
             }
@@ -896,13 +896,14 @@ impl World {
         Err("sweeps of the clock's run all the time".to_owned())
     }
 
-    /// Returns how far the audit is that the clock's calls do.
+    /// Returns the progress of the clock's audit.
     pub async fn clocks_audit(&self) -> Option<AuditProgress> {
         let audit = self.operator.reconciler.table.audit().await;
         audit.expect("the operator's own calls")
     }
 
-    /// Audits everything: what was found, if it does not repair only what is not harmless. `None` if a scan is under way.
+    /// Audits everything, and returns the findings. Without `repair`, harmless ones are omitted. Returns `None` if a scan is
+    /// running.
     ///
     /// # Errors
     ///
@@ -911,8 +912,8 @@ impl World {
         self.audit_from(beginning(self.sim.now()), repair).await
     }
 
-    /// Audits as the clock does it: only what is suspected is looked at. If it does not repair, each page is a slice of its own. An audit
-    /// of the clock's must not be under way then, for it would go on with the slices.
+    /// Audits as the clock does, only suspected rows. Without `repair`, each page is a slice of its own. The clock's audit must
+    /// not be running then, because it would continue the slices.
     ///
     /// # Errors
     ///
@@ -952,13 +953,13 @@ impl World {
                 progress = saved.ok_or("the audit's progress cannot be read")?;
             }
         }
-        // A repair leaves nothing: not what is harmless either.
+        // A repair leaves nothing, not even harmless problems.
         findings.retain(|finding| repair || !finding.problem.is_harmless());
         Ok(Some(findings))
     }
 }
 
-/// Returns what a function's next run is.
+/// Returns the code of a function's next run.
 fn deployed(function: &Mutex<Arc<Regenerator>>) -> Arc<Regenerator> {
     Arc::clone(&function.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -1010,7 +1011,7 @@ fn item(record: &Json) -> Item {
     let fields = fields.iter();
     fields
         .map(|(name, field)| {
-            // A name that is known takes no memory.
+            // A known name takes no memory.
             let known = FIELDS.iter().find(|known| known.name == name);
             let name = known.map_or_else(|| name.clone().into(), |known| known.name.into());
             (name, value(field))

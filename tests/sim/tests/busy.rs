@@ -1,4 +1,4 @@
-//! An audit of a site that changes all the time.
+//! Tests an audit of a site that changes all the time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use sim::history::SITES;
 use sim::runtime::Sim;
 use sim::world::{Options, World};
 
-/// Seconds between two edits: less than what is published of one takes, with the pause between the audit's looks.
+/// The seconds between two edits: less than publishing one takes, with the pause between the audit's looks.
 const EVERY: Duration = Duration::from_secs(1);
 const EDITED: u64 = 5;
 const AUDITS: u64 = 40;
@@ -45,7 +45,7 @@ fn what_is_being_published_is_no_finding() {
         let audits = async {
             let mut audited = 0;
             while audited < AUDITS {
-                // Nothing while the sites are scanned.
+                // No result while the sites are being scanned.
                 let Some(findings) = world.audit(false).await.unwrap() else {
                     inner.sleep(EVERY).await;
                     continue;

@@ -1,8 +1,8 @@
-//! A seed gives the same history in another process, too.
+//! Tests that a seed gives the same history in another process, too.
 
 use std::process::Command;
 
-/// What the command says last.
+/// Returns the last line of the command's output.
 fn last_line(seed: &str) -> String {
     let run = Command::new(env!("CARGO_BIN_EXE_waymark-sim"))
         .args(["--seed", seed, "--steps", "300"])

@@ -1,4 +1,4 @@
-//! Objects, held against the rows: each is built from them anew, byte for byte, and once more as plain text.
+//! Checks objects against the rows: builds each from them anew, byte for byte, and once more as plain text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -17,7 +17,7 @@ use super::{Objects, Row, Rows, check, text_of};
 use crate::history::SITES;
 use crate::oracle::{Oracle, Truth};
 
-/// What a site's documents name as their style sheet, by its row.
+/// The style sheets that a site's documents name, by its row.
 struct Framing {
     settings: Value,
 }
@@ -39,7 +39,7 @@ impl Framing {
         }
     }
 
-    /// Returns whether the pages of a series are listed in others, too.
+    /// Returns whether other series list the pages of this one, too.
     fn repeats(&self, series: &str) -> bool {
         ["video_series", "news_series"]
             .iter()
@@ -47,32 +47,32 @@ impl Framing {
     }
 }
 
-/// A document as it should be published.
+/// The expected document of an object.
 struct Expected {
     built: Built,
     frame: Frame,
-    /// What stands within the frame.
+    /// The text within the frame.
     xml: String,
 }
 
-/// What the indexes are made from.
+/// The sources of the indexes.
 #[derive(Default)]
 struct Indexes {
     generation: u64,
     lines: Vec<Line>,
 }
 
-/// What an index says of a sitemap.
+/// The line of a sitemap in an index.
 #[derive(Clone)]
 struct Line {
     xml: String,
     newest: Option<When>,
     urls: u64,
-    /// Whether other sitemaps list these, too.
+    /// Whether other sitemaps list its pages, too.
     repeats: bool,
 }
 
-/// Checks that a site's objects are what they would be if they were built from the rows now, and that the summaries say so. Returns how
+/// Checks that a site's objects are those that would be built from the current rows, and that the summaries agree. Returns how
 /// many indexes the site needs.
 pub(super) fn objects(
     objects: &Objects,
@@ -147,12 +147,12 @@ pub(super) fn objects(
     let needed = documents.len();
     let count = |name: &str| row.get(name).map_or(Ok(1), |count| count.parse::<usize>());
     check("indexes", &count("indexes").map_err(text_of)?, &needed)?;
-    // A row that has lost this count has at least the objects that it needs.
+    // A row that has lost this count counts at least the necessary objects.
     let given = count("index_objects").map_err(text_of)?.max(needed);
     let found = objects.keys().filter(|key| key.site() == host);
     let found = found.filter(|key| matches!(key, ObjectKey::Index { .. }));
     check("index objects", &found.count(), &given)?;
-    // Those that are not needed any more are empty.
+    // Indexes that are no longer needed are empty.
     let documents = documents
         .into_iter()
         .chain(std::iter::repeat_n(Vec::new(), given - needed));
@@ -183,7 +183,8 @@ pub(super) fn objects(
     Ok(needed as u64)
 }
 
-/// Checks that the feed has the changes of two days that there are rows of, the newest first. It may have some that have just become older.
+/// Checks that the feed has the changes of two days that have rows, the newest first. It may also have some that have just become
+/// older.
 fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(), String> {
     let site = host.to_owned();
     let feed = text(objects, &ObjectKey::Feed { site })?;
@@ -202,7 +203,7 @@ fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(
         .filter(|(_, at)| oracle.is_recent(*at));
     let recent: Vec<_> = recent.map(|(loc, _)| loc).collect();
     let partitions = format!("{}{host}#", prefix::FEED);
-    // Days have as many digits for thousands of years, so the keys stand in the order of time.
+    // Days have the same number of digits for thousands of years, so the keys are in the order of time.
     let mut changes: Vec<_> = rows
         .of(&partitions)
         .filter(|(pk, sk, _)| match RowKey::parse(pk, sk) {
@@ -216,7 +217,7 @@ fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(
     check(&format!("the feed of {host}"), &recent, &changes)
 }
 
-/// Checks that llms.txt has the newest pages, or that a site that wants none has none.
+/// Checks that llms.txt has the newest pages, or does not exist if the site wants none.
 fn llms(objects: &Objects, host: &str, expected: Option<String>) -> Result<(), String> {
     let key = ObjectKey::Llms {
         site: host.to_owned(),
@@ -234,7 +235,7 @@ fn between<'a>(xml: &'a str, element: &str) -> Option<&'a str> {
     Some(rest.split_once(&format!("</{element}>"))?.0)
 }
 
-/// Checks robots.txt and the site file. `named` is how many indexes robots.txt names, and `None` if the site is private.
+/// Checks robots.txt and the site file. `named` is the number of indexes in robots.txt. It is `None` if the site is private.
 fn site_files(
     objects: &Objects,
     host: &str,
@@ -264,7 +265,8 @@ fn site_files(
 }
 
 impl Indexes {
-    /// Returns the lines of each index, `most` lines each. The first index of a cascade lists the other indexes before its own lines.
+    /// Returns the lines of each index, at most `most` in each. The first index of a cascade lists the other indexes before its
+    /// own lines.
     fn documents(&self, host: &str, most: usize, cascaded: bool) -> Vec<Vec<Line>> {
         let mut documents: Vec<_> = self.lines.chunks(most).map(<[_]>::to_vec).collect();
         if documents.is_empty() {
@@ -299,7 +301,7 @@ fn index_file(n: usize) -> String {
     }
 }
 
-/// Returns what an index says for people.
+/// Returns the comment of an index for people.
 fn counted(lines: &[Line], n: usize, of: usize) -> String {
     let counts = lines.iter().map(|line| match line.repeats {
         true => format!("[{}]", line.urls),
@@ -318,7 +320,7 @@ fn line(host: &str, file: &str, newest: Option<When>) -> String {
     format!("<sitemap><loc>https://{host}/{file}</loc>{lastmod}</sitemap>\n")
 }
 
-/// Returns an index of these lines, cut as these segments are.
+/// Returns an index of these lines, divided into these segments.
 fn index(lines: &[Line], cuts: &[SegmentInfo], epoch: u64, frame: Frame) -> Expected {
     let mut builder = Builder::new(&frame, epoch);
     let (mut left, mut xml) = (lines.iter(), String::new());
@@ -384,7 +386,7 @@ fn shard(
     })
 }
 
-/// Checks that an object is these bytes, that its metadata describe them, and that inflating it gives this text.
+/// Checks that an object has these bytes, that its metadata describe them, and that its inflated form is this text.
 fn same(objects: &Objects, object: &ObjectKey, expected: &Expected) -> Result<(), String> {
     let (meta, bytes) = find(objects, object)?;
     let mut document = String::new();

@@ -1,4 +1,4 @@
-//! Rows, held against the oracle and against each other.
+//! Checks rows against the oracle and against each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::{Rows, Tally, check, same, text_of};
 use crate::history::{RECORDED, SITES};
 use crate::oracle::{Entry, Found, Oracle, PagePart, Truth};
 
-/// Slots of a segment.
+/// The number of slots in a segment.
 const SEGMENT_SLOTS: u32 = 500;
 
 /// A slot: site, series, shard, position.
@@ -19,8 +19,9 @@ type Place = (String, String, u32, u32);
 /// The ledgers of pages, by record and part.
 type Ledgers = BTreeMap<PagePart, Ledger>;
 
-/// Checks that the ledgers are those of the records, and that all that has an owner is what they and the oracle say. That is entries,
-/// claims, waiters, timers, archives and their pages, translations, and the changes in the feed. Returns what must be listed.
+/// Checks that the ledgers agree with the records, and that all rows with an owner agree with the ledgers and the oracle. These
+/// are entries, claims, waiters, timers, archives and their pages, translations, and the changes in the feed. Returns the pages
+/// that must be listed.
 pub(super) fn records(
     rows: &Rows,
     oracle: &Oracle,
@@ -71,12 +72,12 @@ pub(super) fn records(
     Ok(truth)
 }
 
-/// Returns whether a row is one that a page's ledger knows.
+/// Returns whether a page's ledger names a row of this kind.
 fn has_owner(rows: &Rows, key: &Key) -> bool {
     match RowKey::parse(&key.pk, &key.sk) {
         Some(RowKey::Entry(..)) => rows.get(key).is_some_and(|row| row.contains_key("xml")),
         Some(RowKey::Claim) => true,
-        // The ledgers of the parts are known to that of the page; one with a fence alone is counted.
+        // The page's ledger names those of its parts. A ledger with only a fence is counted.
         Some(RowKey::Ledger(page)) => {
             let is_written = rows.get(key).is_some_and(|row| row.contains_key("body"));
             keys::page_parts(&page).1 > 1 && is_written
@@ -85,7 +86,7 @@ fn has_owner(rows: &Rows, key: &Key) -> bool {
     }
 }
 
-/// Returns whether a row is one of the feed that will go by itself.
+/// Returns whether a row belongs to the feed and is over, so that DynamoDB will delete it.
 fn is_over(key: &Key, oracle: &Oracle) -> bool {
     let feed = RowKey::parse(&key.pk, &key.sk);
     matches!(feed, Some(RowKey::Feed(_, at, _)) if !oracle.is_recent(at))
@@ -107,7 +108,7 @@ fn ledgers(
                 let ledger = serde_json::from_str(body).map_err(text_of)?;
                 ledgers.insert((id.to_owned(), part), ledger);
             }
-            // A run that fenced when the record was gone, or had fewer parts, and went no further.
+            // A run fenced after the record was deleted, or had fewer parts, and stopped there.
             None if oracle
                 .pages
                 .get(id)
@@ -121,7 +122,7 @@ fn ledgers(
     let found = ledgers.keys().cloned().collect();
     let mut pages = BTreeSet::new();
     for (id, page) in &oracle.pages {
-        // Nobody looks at the records of what is no site when the table is new.
+        // If the table is new, records of an unknown site are never reconciled.
         let unseen = orphaned && page.site == RECORDED && !ledgers.contains_key(&(id.clone(), 1));
         let parts = if unseen { 0 } else { page.listed_parts() };
         pages.extend((1..=parts).map(|part| (id.clone(), part)));
@@ -130,7 +131,7 @@ fn ledgers(
     Ok(ledgers)
 }
 
-/// Checks that what is placed is what must be listed, to the letter.
+/// Checks that the entries are exactly those that must be listed, to the letter.
 fn entries(rows: &Rows, truth: &Truth, tally: &mut Tally) -> Result<(), String> {
     let (mut found, mut expected) = (BTreeMap::new(), BTreeMap::new());
     let entries = rows.of(prefix::SEGMENT);
@@ -169,8 +170,8 @@ fn entries(rows: &Rows, truth: &Truth, tally: &mut Tally) -> Result<(), String> 
     same("entries", &set(found), &set(expected))
 }
 
-/// Returns the rows that must exist beside the entries. A history does not decide which changes are in the feed. A change that is found by
-/// the scan, or while a site is not published yet, is news to nobody.
+/// Returns the rows that must exist besides the entries. A history does not determine which changes are in the feed. A change
+/// that is found by a scan, or while a site is not published yet, is not reported.
 fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<Key>, String> {
     let mut wanted = BTreeSet::new();
     for ((site, loc), claimants) in &truth.claimants {
@@ -224,7 +225,7 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
     Ok(wanted)
 }
 
-/// Checks what rows say beside their keys: whose translation they are, and the address of what has changed.
+/// Checks the contents of rows: of translations, and the address of changes.
 fn relations(rows: &Rows, oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<(), String> {
     for ((id, part), listed) in &truth.listed {
         let name = keys::page(id, *part);
@@ -261,7 +262,7 @@ fn place(pk: &str, sk: &str) -> Result<Place, String> {
     read().ok_or_else(|| format!("{pk} {sk} is no entry's key"))
 }
 
-/// Checks that notices for search engines are of sites that have ever notified them.
+/// Checks that notices for search engines are of sites that have ever sent any.
 pub(super) fn notices(rows: &Rows, oracle: &Oracle) -> Result<(), String> {
     let is_pause = |pk: &str, sk: &str| RowKey::parse(pk, sk) == Some(RowKey::NoticePause);
     let notices = rows.of(prefix::NOTICE);
@@ -279,7 +280,7 @@ pub(super) fn notices(rows: &Rows, oracle: &Oracle) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that no free slot is taken, that no entry is beyond its shard's capacity, and that there is no row of another kind.
+/// Checks that no free slot is taken, that no entry is beyond its shard's capacity, and that there is no row of an unknown kind.
 pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(), String> {
     let mut free = BTreeSet::new();
     for (pk, sk, _) in rows.of(prefix::FREE) {

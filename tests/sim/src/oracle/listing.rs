@@ -1,4 +1,4 @@
-//! Entries as they must be listed, to the letter.
+//! The expected entries, to the letter.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use super::records::{FILM, TITLE, alternates, publication};
 use super::{Entry, Oracle};
 use crate::history::{Alternates, Film, Page, SERIES, Settings, TERMS, TYPES};
 
-/// The language of news whose page has none, on sites that have one.
+/// The language of news of pages without one, on sites that have a language.
 const SITE_NEWS_LANGUAGE: &str = "en";
 /// The taxonomy whose terms are the tags of a page's videos.
 const TAGS: &str = "tag";
 
 impl Oracle {
-    /// Returns what is listed of a page: itself, its videos, and itself as news. `members` are those of its translation group.
+    /// Returns the entries of a page: itself, its videos, and itself as news. `members` are those of its translation group.
     pub fn entries(
         &self,
         id: &str,
@@ -67,7 +67,7 @@ impl Oracle {
         entries
     }
 
-    /// Returns the videos of a page that are not over.
+    /// Returns the videos of a page that have not expired.
     fn films(&self, page: &Page) -> String {
         let tags = TERMS.into_iter().enumerate();
         let tags: String = tags
@@ -99,7 +99,7 @@ impl Oracle {
         }
     }
 
-    /// Returns a page as news. Returns `None` if the page or its site does not say all that news require.
+    /// Returns a page as news. Returns `None` if the page or its site lacks a requirement of news.
     fn news(&self, page: &Page, settings: &Settings) -> Option<String> {
         let name = publication(settings.publication?);
         let own = page.language_codes().map(|(_, news)| news);
@@ -117,8 +117,8 @@ impl Oracle {
     }
 }
 
-/// Returns the name of the series of a type. Some names differ only in how often `-pages` is at their end. Of those, the reserved ones go
-/// to no type, and the types have the others in order.
+/// Returns the name of the series of a type. Some names differ only in the number of `-pages` at their end. The reserved ones of
+/// those are not used, and the types get the others in order.
 fn series_of(kind: &str, reserved: [&str; 3]) -> String {
     let root = kind.trim_end_matches("-pages");
     let place = (kind.len() - root.len()) / "-pages".len();
@@ -127,7 +127,8 @@ fn series_of(kind: &str, reserved: [&str; 3]) -> String {
     free.nth(place).expect("there is no end of them")
 }
 
-/// Returns the links of a page to its translations and itself. They are empty if it is not its language's page, or alone.
+/// Returns the links of a page to its translations and itself. They are empty if it is not its language's page, or if it has no
+/// translations.
 fn links(id: &str, members: &BTreeMap<&str, Translation>) -> String {
     let mut languages: BTreeMap<String, (&str, &Translation)> = BTreeMap::new();
     let mut default = None;
@@ -150,7 +151,7 @@ fn links(id: &str, members: &BTreeMap<&str, Translation>) -> String {
     listed.chain(default).collect()
 }
 
-/// Returns the links of a page that is in no group to the alternates that it names. They are empty if the page names itself alone.
+/// Returns the links of a page without a group to the alternates that it names. They are empty if the page names only itself.
 fn own_links(page: &Page) -> String {
     if page.alternates == Alternates::Itself {
         return String::new();

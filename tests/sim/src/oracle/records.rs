@@ -1,4 +1,4 @@
-//! Records as they are written, and what they say as it must be understood.
+//! Records as they are written, and their expected meaning.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const OTHER_LANGUAGE: &str = "https://elsewhere.example/de";
 /// The language of the sites that have one.
 const SITE_LANGUAGE: &str = "en-GB";
 
-/// Returns a page's URL, as its record says it.
+/// Returns a page's URL in the spelling of its record.
 fn url(page: &Page) -> String {
     let name = match page.spelling {
         Spelling::Raw => "pü",
@@ -39,12 +39,12 @@ fn url(page: &Page) -> String {
     }
 }
 
-/// Returns a page's URL as it is published: with all that must be encoded, and else as its record spells it.
+/// Returns a page's URL as it is published: encoded where necessary, and otherwise in the spelling of its record.
 pub(super) fn loc(page: &Page) -> String {
     url(page).replace('ü', "%C3%BC")
 }
 
-/// Returns the canonical URL that a page names: itself, in another spelling, unless another page is meant.
+/// Returns the canonical URL of a page: itself in another spelling, unless another page is meant.
 fn canonical(page: &Page) -> Option<String> {
     let spelled = |spelling| Some(url(&Page { spelling, ..*page }));
     match (page.state, page.spelling) {
@@ -55,13 +55,13 @@ fn canonical(page: &Page) -> Option<String> {
     }
 }
 
-/// Returns the address of a part, which all spellings share. Returns `None` if it is not of the site.
+/// Returns the address of a part, which all spellings share. Returns `None` if it is not on the site.
 pub(super) fn address(page: &Page, part: u32, settings: &Settings) -> Option<String> {
     let spelling = Spelling::Raw;
     part_loc(&Page { spelling, ..*page }, part, settings)
 }
 
-/// Returns the URL of a part, as it is published. Returns `None` if it is not of the site.
+/// Returns the URL of a part, as it is published. Returns `None` if it is not on the site.
 pub(super) fn part_loc(page: &Page, part: u32, settings: &Settings) -> Option<String> {
     let loc = loc(page);
     if part == 1 {
@@ -75,7 +75,7 @@ pub(super) fn part_loc(page: &Page, part: u32, settings: &Settings) -> Option<St
     }
 }
 
-/// Returns what a page is in its translation group. Returns `None` if it is in no group.
+/// Returns a page's data as a member of its translation group. Returns `None` if it is in no group.
 pub(super) fn translation(page: &Page, loc: &str) -> Option<(String, Translation)> {
     let (group, (language, _)) = page.group.zip(page.language_codes())?;
     let translation = Translation {
@@ -98,7 +98,7 @@ pub(super) fn alternates(page: &Page) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Returns when a page says that it was modified, in a world of this beginning.
+/// Returns the time of modification in a page's record, in a world with this beginning.
 pub(super) fn modified(page: &Page, begun: i64) -> Option<When> {
     match page.changed {
         Changed::Day(day) => When::parse(&format!("2026-01-{day:02}")).ok(),

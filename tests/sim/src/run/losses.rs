@@ -1,4 +1,4 @@
-//! What a history loses or damages: rows, attributes of rows, objects.
+//! The losses and damages of a history: rows, attributes of rows, objects.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::Run;
 use crate::audit::kind;
 use crate::history::{RECORDED, SITES};
 
-/// Text that no attribute has.
+/// A text that is invalid in every attribute.
 pub(crate) const GARBAGE: &str = "\u{1}{";
 
 impl Run {
     pub(super) async fn lose_row(&mut self, at: usize) {
-        // Each kind of row as often as any other.
+        // Each kind of row with the same probability.
         let mut kinds: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
         let rows = self.world.rows().await;
         for (pk, sk) in rows.0.keys().cloned() {
@@ -35,7 +35,7 @@ impl Run {
         self.board.break_all().await;
         self.world.lose_row(pk, sk).await;
         self.report.lost += 1;
-        // What belongs together is at times lost together.
+        // Related rows are sometimes lost together.
         if let Some(RowKey::Entry(series, slot)) = RowKey::parse(pk, sk)
             && at / kinds.len() / keys.len() % 2 == 1
         {
@@ -45,7 +45,7 @@ impl Run {
             self.report.lost += 1;
             self.broken |= key.site() == SITES[RECORDED];
         }
-        // Then nothing but its record says that there is such a page.
+        // Then only its record shows that the page exists.
         if let (Some(RowKey::Ledger(page)), Some(ledger)) = (RowKey::parse(pk, sk), ledger)
             && at / kinds.len() / keys.len() % 2 == 1
         {
@@ -61,15 +61,15 @@ impl Run {
         }
     }
 
-    /// Takes an attribute off a row or damages it, or takes a field out of a ledger's body.
+    /// Removes or damages an attribute of a row, or removes a field of a ledger's body.
     pub(super) async fn damage_row(&mut self, at: usize) {
-        // Each kind of row, and each attribute of it, as often as any other.
+        // Each kind of row, and each attribute of it, with the same probability.
         let mut kinds: BTreeMap<(String, String), Vec<Item>> = BTreeMap::new();
         for item in self.world.items().await {
             let pk = item.text("pk").unwrap_or_default().to_owned();
-            // As with a row that is lost, nobody would know the site any more.
+            // As with a lost row, the site would be unknown.
             let is_site = pk == keys::site(SITES[RECORDED]).pk;
-            // A damaged notice is deleted, but no sooner than its engines are asked. It is a lost one then.
+            // A damaged notice is deleted, but only when its engines are called. Then it is like a lost one.
             let is_notice = pk.starts_with(prefix::NOTICE) && item.text("sk") != Some(ALONE);
             if is_site || is_notice {
                 continue;
@@ -121,7 +121,7 @@ impl Run {
     }
 }
 
-/// Returns the fields of a ledger's body.
+/// Returns the fields of a ledger's body that can be removed.
 fn forgettable(item: &Item) -> Vec<String> {
     let is_ledger = item
         .text("pk")
@@ -136,7 +136,7 @@ fn forgettable(item: &Item) -> Vec<String> {
         .collect()
 }
 
-/// Takes a field out of a ledger's body.
+/// Removes a field of a ledger's body.
 fn forget(item: &mut Item, field: &str) {
     let body = item.text("body").unwrap_or_default();
     let mut body: Json = serde_json::from_str(body).expect("a ledger's body");

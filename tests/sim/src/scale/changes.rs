@@ -1,4 +1,4 @@
-//! Pages that people change.
+//! Pages that are edited.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use serde_json::json;
 use super::{Aim, EDITS_A_SECOND, Scene, id, page};
 use crate::history::SITES;
 
-/// Edits pages of a loaded site all the time.
+/// Edits pages of a loaded site continuously.
 pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
-    // On a site of a million pages for ten minutes.
+    // Ten minutes for a site of a million pages.
     let seconds = (scene.pages as u64 / 1_000).clamp(120, 600);
     let edits = seconds * EDITS_A_SECOND;
     let before = scene.written();
@@ -30,14 +30,14 @@ pub(super) async fn edits(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Edits one page of a loaded site at a time, and notes what that costs.
+/// Edits one page of a loaded site at a time, and notes the costs.
 pub(super) async fn change(mut scene: Scene) -> Result<Scene, String> {
     const EDITS: u32 = 100;
-    // Long enough for a change to be published before the next one, and some within a minute: they share the feed.
+    // Long enough for a change to be published before the next one. Some are within a minute, and share the feed.
     const APART: Duration = Duration::from_secs(4);
     // Until the notices to search engines are sent, too.
     const QUIET: Duration = Duration::from_secs(1_200);
-    // Dollars, beside what Lambda asks (docs/COSTS.md): 30 in all, of a site of any size.
+    // Dollars, without Lambda's price (docs/COSTS.md): 30 in total, for a site of any size.
     const MILLION: f64 = 27.4;
     // A page as docs/COSTS.md assumes it.
     let page = |n: usize, edit: u64| {
@@ -80,7 +80,7 @@ pub(super) async fn change(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Deletes a tenth of the pages, which then come again.
+/// Deletes a tenth of the pages, and then adds them again.
 pub(super) async fn import_again(mut scene: Scene) -> Result<Scene, String> {
     let (host, again) = (SITES[0], scene.pages / 10);
     for n in 0..again {

@@ -1,4 +1,4 @@
-//! What the clock does.
+//! The work of the clock.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use sitemap::time::When;
 use super::{Aim, HARMLESS, NEW_TABLE_WRITES, Scene, id, page};
 use crate::history::SITES;
 
-/// Lets a tenth of the pages go within one minute, while another site is edited. Of few pages more go, so that it takes longer than the way
-/// of the first one.
+/// Makes a tenth of the pages expire within one minute, while another site is edited. A small site has a larger share, so that it
+/// takes longer than the way of the first page.
 pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
     const HOUR: i64 = 3_600;
-    // From a sweep to the next one, which finds all of them.
+    // From one sweep to the next, which finds all of them.
     const MINUTE: i64 = 58;
     const LEAST: usize = 3_000;
     let (pages, going) = (scene.pages, (scene.pages / 10).max(LEAST));
@@ -60,17 +60,17 @@ pub(super) async fn due(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Puts all pages before their time. They appear as fast as a million of them in an hour, on a sitemap table that takes 12,000 write units
-/// a second.
+/// Creates all pages before their time. They appear at the rate of a million an hour, on a sitemap table with 12,000 write units
+/// per second.
 pub(super) async fn appear(mut scene: Scene) -> Result<Scene, String> {
     const PAGES_AN_HOUR: usize = 1_000_000;
-    // Seconds: of few pages more than two sweeps.
+    // Seconds. For few pages, more than two sweeps.
     const LEAST: usize = 180;
-    // Write units a second.
+    // Write units per second.
     const GROWN: u64 = 12_000;
     let (host, pages) = (SITES[0], scene.pages);
     let begins = scene.sim.now() + 86_400;
-    // In the order of the time at which they appear.
+    // In the order of the times at which they appear.
     let lasts = (pages * 3_600 / PAGES_AN_HOUR).max(LEAST);
     let second = |n: usize| n * lasts / pages;
     for n in 0..pages {
@@ -82,7 +82,7 @@ pub(super) async fn appear(mut scene: Scene) -> Result<Scene, String> {
     scene.world.grow_to(GROWN);
     scene.world.begin();
     scene.at_rest().await?;
-    // A second early, so that none has appeared before it is waited for.
+    // A second early, so that none has appeared before the wait begins.
     let until = u64::try_from(begins - scene.sim.now() - 1).unwrap_or(0);
     scene.sim.sleep(Duration::from_secs(until)).await;
     let mut next = 0;
@@ -100,7 +100,7 @@ pub(super) async fn appear(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Waits while nothing happens on many small sites.
+/// Waits on many small sites without changes.
 pub(super) async fn idle(mut scene: Scene) -> Result<Scene, String> {
     const MINUTES: u32 = 30;
     const MINUTE: Duration = Duration::from_secs(60);
@@ -122,14 +122,14 @@ pub(super) async fn idle(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Watches the daily audit of a site that is sound, while a page changes each second.
+/// Watches the daily audit of a sound site, while a page changes each second.
 pub(super) async fn audit(mut scene: Scene) -> Result<Scene, String> {
     const LOOK_EVERY: Duration = Duration::from_secs(1);
     const A_DAY: i64 = 86_400;
     let (host, pages) = (SITES[0], scene.pages);
     let last = scene.world.clocks_audit().await.map(|audit| audit.began);
     let begins = last.unwrap_or(scene.sim.now()) + A_DAY;
-    // How much was read up to each moment: the row of an audit comes only at the end of its first slice.
+    // The number of reads up to each moment. The row of an audit is written only at the end of its first slice.
     let mut reads = Vec::new();
     let (mut suspected, mut edit) = (0, 0);
     let audit = loop {

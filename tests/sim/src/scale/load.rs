@@ -1,4 +1,4 @@
-//! First loads and scans: of one site, of many, and what happens beside them.
+//! First loads and scans of one site and of many, with concurrent changes.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use table::{Item, Value};
 use super::{Aim, Scene, host, id, page, settings};
 use crate::history::SITES;
 
-/// Pages of a site where there are many.
+/// The pages of each of many sites.
 const PAGES_OF_A_SITE: usize = 200;
 
-/// Puts all pages of one site before the functions begin, and follows the scan.
+/// Creates all pages of one site before the functions begin, and follows the scan.
 pub(super) async fn load(mut scene: Scene) -> Result<Scene, String> {
     let pages = scene.pages;
     scene.put_pages(SITES[0], pages).await;
@@ -24,7 +24,7 @@ pub(super) async fn load(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Puts all pages of many sites before the functions begin, and follows the scan.
+/// Creates all pages of many sites before the functions begin, and follows the scan.
 pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Scene, String> {
     let pages = scene.pages;
     scene
@@ -37,7 +37,7 @@ pub(super) async fn load_of_sites(mut scene: Scene) -> Result<Scene, String> {
 /// Adds a small site, and gives another one new settings, while a large one is scanned.
 pub(super) async fn beside_a_scan(mut scene: Scene) -> Result<Scene, String> {
     const NEW: usize = 10;
-    // So many that they are scanned for longer than all of this takes.
+    // So many that their scan takes longer than everything else.
     const LEAST: usize = 20_000;
     let (large, settled, new) = (SITES[0], "settled.example.com", "new.example.com");
     let small = scene.pages.min(1_000);
@@ -102,7 +102,7 @@ pub(super) async fn beside_a_first_load(mut scene: Scene) -> Result<Scene, Strin
         .await?;
     scene.world.put(&settings(new, "name", json!("New"))).await;
     scene.put_pages(new, NEW).await;
-    // Until then there may be more records of the new site, which nobody has read.
+    // Until then there may be more records of the new site, which no function has read.
     let content = scene.until("all content is reconciled", |scene| {
         let done = async {
             let content = scene.world.scans().await?.0;
@@ -173,7 +173,7 @@ impl Scene {
     }
 }
 
-/// Renders many sites anew that an earlier release had rendered, while a page changes ten times a second.
+/// Renders many sites anew that an earlier release had rendered, while a page changes ten times per second.
 pub(super) async fn new_version(mut scene: Scene) -> Result<Scene, String> {
     const PAUSE: Duration = Duration::from_millis(100);
     // Edits.

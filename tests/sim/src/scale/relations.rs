@@ -1,4 +1,5 @@
-//! Pages that depend on many others. What is done to so many is done to twice as many: each page must cost the same.
+//! Pages that depend on many others. Each test runs with a number of pages and with twice as many, and the costs per page must be
+//! the same.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +10,7 @@ use crate::history::SITES;
 const SIZES: [(&str, usize); 2] = [(SITES[0], 1), (SITES[1], 2)];
 
 impl Scene {
-    /// Compares what pages cost, in calls a page, of a first number of pages and of twice as many.
+    /// Compares the calls per page for a number of pages and for twice as many.
     fn is_linear(&mut self, what: &str, costs: [f64; 2]) {
         let [one, two] = costs;
         self.figure(&format!("{what}: calls a page"), one, "", Aim::Counted);
@@ -18,7 +19,7 @@ impl Scene {
     }
 }
 
-/// Gives many records one address, and then their own.
+/// Gives many records the same address, and then their own ones.
 pub(super) async fn one_address(mut scene: Scene) -> Result<Scene, String> {
     let many = scene.pages / 20;
     scene.world.begin();
@@ -47,7 +48,7 @@ pub(super) async fn one_address(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Takes a tag off many pages.
+/// Removes a tag from many pages.
 pub(super) async fn tag_off(mut scene: Scene) -> Result<Scene, String> {
     let many = scene.pages / 20;
     scene.world.begin();
@@ -88,7 +89,7 @@ pub(super) async fn tag_off(mut scene: Scene) -> Result<Scene, String> {
 pub(super) async fn groups(mut scene: Scene) -> Result<Scene, String> {
     const MEMBERS: usize = 200;
     const PARTS: usize = 20;
-    // A group that loses too often to other writers is reconciled once more. Of one group, that alone would decide the figure.
+    // A group that loses too many races is reconciled once more. With a single group, that would decide the figure.
     const LEAST: usize = 2;
     let many = (scene.pages / 20 / (MEMBERS * PARTS)).max(LEAST);
     scene.world.begin();
@@ -164,10 +165,10 @@ pub(super) async fn parts(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Hides a type whose records have parts, lists it, and hides it again by the site's settings.
+/// Hides, lists and hides a type whose records have parts, by the site's settings.
 pub(super) async fn hidden_parts(mut scene: Scene) -> Result<Scene, String> {
     const PARTS: usize = 20;
-    // As many as a scan reads at a time, at most.
+    // The most that a scan reads at a time.
     const LEAST: usize = 1_000;
     let host = SITES[2];
     let records = (scene.pages / 10 / PARTS).max(LEAST);

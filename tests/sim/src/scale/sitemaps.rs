@@ -1,4 +1,4 @@
-//! Many sitemaps, large ones, and one that many publish at once.
+//! Many sitemaps, large ones, and one that many runs publish concurrently.
 
 use std::time::Duration;
 
@@ -27,14 +27,14 @@ impl Scene {
     }
 }
 
-/// Returns the lastmod that an index has of a sitemap.
+/// Returns the lastmod of a sitemap in an index.
 fn lastmod<'a>(index: &'a str, sitemap: &str) -> Option<&'a str> {
     let (_, line) = index.split_once(&format!("/{sitemap}</loc>"))?;
     let (_, rest) = line.split_once("<lastmod>")?;
     rest.split_once('<').map(|(lastmod, _)| lastmod)
 }
 
-/// Publishes sitemaps of two entries each, in several indexes, of which one changes each second.
+/// Publishes sitemaps of two entries each, in several indexes. One of them changes each second.
 pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Scene, String> {
     const ENTRIES: usize = 2;
     const SECONDS: u64 = 60;
@@ -48,7 +48,7 @@ pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Scene, String> {
     scene.at_rest().await?;
     let (begun, read) = (scene.sim.elapsed(), scene.read());
     let (mut edit, mut worst) = (0, Duration::ZERO);
-    // Sitemaps, the times of change that an index is to say of them, and since when.
+    // Sitemaps, the lastmods that an index should have for them, and since when.
     let mut waited: Vec<(String, String, Duration)> = Vec::new();
     while edit < SECONDS || !waited.is_empty() {
         let now = scene.sim.elapsed();
@@ -110,7 +110,7 @@ pub(super) async fn many_sitemaps(mut scene: Scene) -> Result<Scene, String> {
 pub(super) async fn large_entries(mut scene: Scene) -> Result<Scene, String> {
     const IMAGES: usize = 30;
     let (host, pages) = (SITES[0], scene.pages / 20);
-    // In proportion to the pages, so that there are as many sitemaps as of a million.
+    // In proportion to the pages, so that the number of sitemaps is that of a million pages.
     let limit = (MAX_BYTES as usize * scene.pages / LARGE).max(MIN_BYTES as usize);
     let smaller = settings(host, "byte_limit", json!(limit));
     scene.world.put(&smaller).await;
@@ -141,7 +141,7 @@ pub(super) async fn large_entries(mut scene: Scene) -> Result<Scene, String> {
     Ok(scene)
 }
 
-/// Publishes one sitemap of many segments, whose rows come by as many stream shards.
+/// Publishes one sitemap of many segments, whose rows are in as many stream shards.
 pub(super) async fn one_sitemap(mut scene: Scene) -> Result<Scene, String> {
     const SECONDS: u64 = 60;
     let (host, pages) = (SITES[0], (scene.pages / 20).max(10_000));

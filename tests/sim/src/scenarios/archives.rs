@@ -1,4 +1,4 @@
-//! Archives: listed only with a page that is, and as new as the newest of them.
+//! Tests archives: each is listed only while one of its pages is, with the newest lastmod of these.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn an_archive_comes_with_its_first_page_and_goes_with_its_last() {
             Some("2026-01-03T12:00:00+00:00")
         );
 
-        // A newer page, then that page edited back, unpublished, and gone.
+        // A newer page, which is then edited back, unpublished, and deleted.
         world.put(&tagged("/b", 9, &["news", "rare"])).await;
         assert_eq!(
             lastmod(&world, "/c/news").await.as_deref(),
@@ -60,7 +60,7 @@ fn an_archive_comes_with_its_first_page_and_goes_with_its_last() {
             lastmod(&world, "/c/news").await.as_deref(),
             Some("2026-01-02T12:00:00+00:00")
         );
-        // Its only page becomes one that search engines are to leave out.
+        // Its only page becomes one that search engines are asked not to index.
         let noindex = json!({"noindex": true});
         world.put(&with(&tagged("/b", 2, &["news"]), noindex)).await;
         assert!(world.sitemaps().await.is_empty());
@@ -83,7 +83,7 @@ fn only_a_page_that_is_listed_itself_counts() {
     simulated(async |sim| {
         let records = [
             archive("/c/news", "category", "news"),
-            // Of two records with one address the second is listed by the first's name alone.
+            // The second of two records with one address. The first one's name is listed.
             tagged("/twin", 5, &["other"]),
             archive("/author/jane", "author", "jane"),
             archive("/c/other", "category", "other"),
@@ -96,10 +96,10 @@ fn only_a_page_that_is_listed_itself_counts() {
             world.refusal("post/second").await.as_deref(),
             Some("duplicate")
         );
-        // The first goes, and the second is the archive's page.
+        // The first is deleted, and the second becomes the archive's page.
         world.delete("post/twin").await;
         assert_eq!(world.paths().await, ["/c/news", "/twin"]);
-        // An archive is no page of another one: two could hold each other up for ever.
+        // An archive is not a page of another one, because two could keep each other listed forever.
         let ring = |path, term, other: &str| {
             let terms = json!({"terms": {"author": [other]}});
             with(&archive(path, "author", term), terms)
@@ -130,7 +130,7 @@ fn a_change_costs_its_terms_and_not_its_archives() {
             lastmod(&world, "/c/news").await.as_deref(),
             Some("2026-02-01T00:00:00+00:00")
         );
-        // Of the forty pages, only the ledger of the one that changed is another.
+        // Of the forty pages, only the ledger of the changed one differs.
         let after = world.rows("").await;
         let ledgers = after.iter().filter(|(key, row)| {
             key.0.starts_with("LEDGER#")

@@ -1,4 +1,4 @@
-//! Calls of tables and of the bucket that somebody sees: who fails them, holds them up, or notes them.
+//! Calls of tables and of the bucket with a watcher, which may fail, delay or note them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,7 +18,7 @@ use table::{Action, Condition, Item, Name, Page, Query, Scan, Table, TableError,
 pub(super) struct Call {
     /// The operation of DynamoDB (`Query`), or the method of S3 (`PUT`).
     operation: &'static str,
-    /// What it asks for: of a query the partition key, and an object's path.
+    /// The subject of the call: the partition key of a query, or the path of an object.
     request: String,
 }
 
@@ -39,22 +39,22 @@ impl Call {
     }
 }
 
-/// Sees calls.
+/// Watches calls.
 pub(super) trait Watcher: fmt::Debug + Send + Sync {
-    /// Says whether a call fails before it takes effect.
+    /// Returns whether a call fails before it takes effect.
     fn fails(&self, call: &Call) -> bool {
         let _ = call;
         false
     }
 
-    /// Holds up an answer: what the caller goes on with is as old as that.
+    /// Delays an answer, so that the caller continues with an old result.
     fn holds_up<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, ()> {
         let _ = call;
         Box::pin(async {})
     }
 }
 
-/// Tables or a bucket whose calls are seen.
+/// Tables or a bucket whose calls are watched.
 #[derive(Debug)]
 pub(super) struct Seen<P: ?Sized> {
     watcher: Arc<dyn Watcher>,
@@ -183,7 +183,7 @@ impl Objects for Seen<dyn Objects> {
     }
 }
 
-/// Fails the calls of an operation that name something, as a service does that is out of order.
+/// Fails the calls of an operation that contain a text, as a failing service does.
 #[derive(Debug)]
 pub(super) struct Poison {
     pub(super) operation: &'static str,
@@ -196,12 +196,12 @@ impl Watcher for Poison {
     }
 }
 
-/// A process that dies: lets so many writes pass, and fails every later one.
+/// Simulates a process that dies: lets a number of writes pass, and fails every later one.
 #[derive(Debug)]
 pub(super) struct Fuse(AtomicI64);
 
 impl Default for Fuse {
-    /// A fuse that never blows.
+    /// Returns a fuse that never blows.
     fn default() -> Self {
         Self(AtomicI64::new(i64::MAX))
     }
@@ -213,12 +213,12 @@ impl Fuse {
         self.0.store(writes, Ordering::Relaxed);
     }
 
-    /// Lets everything pass; says whether it had blown.
+    /// Lets everything pass. Returns whether it had blown.
     pub(super) fn lift(&self) -> bool {
         self.0.swap(i64::MAX, Ordering::Relaxed) < 0
     }
 
-    /// Whether it has blown.
+    /// Returns whether it has blown.
     pub(super) fn blown(&self) -> bool {
         self.0.load(Ordering::Relaxed) < 0
     }
@@ -235,7 +235,7 @@ impl Watcher for Fuse {
 pub(super) struct Queries(Mutex<Vec<String>>);
 
 impl Queries {
-    /// The partition keys queried since the last call.
+    /// Returns the partition keys queried since the last call.
     pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
@@ -250,20 +250,19 @@ impl Watcher for Queries {
     }
 }
 
-/// Holds up the first call of an operation that names something, once it was answered: what the caller goes on with is as old as
-/// the gate was closed.
+/// Delays the answer to the first call of an operation that contains a text, so that the caller continues with an old result.
 #[derive(Debug)]
 pub(super) struct Gate {
     operation: &'static str,
     names: String,
-    /// Tells that a call stands here, and lets it go on.
+    /// Reports that a call has arrived, and lets it continue.
     closed: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
     reached: Mutex<Option<oneshot::Receiver<()>>>,
     open: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl Gate {
-    /// Behind an operation of DynamoDB (`Query`) or a method of S3 (`PUT`), if its request contains `names`.
+    /// Returns a gate after an operation of DynamoDB (`Query`) or a method of S3 (`PUT`), for requests that contain `names`.
     pub(super) fn behind(operation: &'static str, names: impl Into<String>) -> Self {
         let (stands, reached) = oneshot::channel();
         let (open, goes_on) = oneshot::channel();
@@ -290,7 +289,7 @@ impl Watcher for Gate {
     }
 }
 
-/// Runs `slow` up to a gate, then `fast` to its end, then `slow` to its own.
+/// Runs `slow` up to a gate, then `fast` to its end, then the rest of `slow`.
 pub(super) async fn overtaken(gate: &Gate, slow: impl Future, fast: impl Future<Output = ()>) {
     let reached = gate.reached.lock().unwrap().take().expect("closed");
     let open = gate.open.lock().unwrap().take().expect("closed");

@@ -1,4 +1,4 @@
-//! What settings close: whoever has a cached index finds it empty and not missing, until no cache can have that index.
+//! Tests closing by settings: closed sitemaps are empty and not missing, until no cache can have an index that lists them.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -13,14 +13,14 @@ use crate::crawler::{Response, gunzip};
 use crate::records::{SITE, post, settings, with};
 use crate::runtime::Sim;
 
-/// Longer than the origin believes a site file.
+/// Longer than the origin caches a site file.
 const SITE_FILE_AGE: i64 = 10;
-/// Longer than any cache has an index.
+/// Longer than any cache keeps an index.
 const GRACE: i64 = 3 * 86_400;
 const NAVIGATION: (&str, &str) = ("sec-fetch-dest", "document");
 const GZIP: (&str, &str) = ("accept-encoding", "gzip");
 
-/// A post and a page, each in a sitemap and an index of its own.
+/// Creates a post and a page, each in a sitemap and an index of its own.
 async fn world(sim: &Sim) -> World {
     let options = Options {
         index_limits: IndexLimits {
@@ -37,7 +37,7 @@ async fn world(sim: &Sim) -> World {
     world
 }
 
-/// Reads the forms of a document, and remembers what it was told of each.
+/// Reads the forms of a document, and keeps the last answer for each.
 #[derive(Default)]
 struct Forms {
     /// By path and Accept-Encoding: ETag, Last-Modified and body of the last answer.
@@ -45,7 +45,7 @@ struct Forms {
 }
 
 impl Forms {
-    /// The texts of a document's forms. A copy of what a form was before is current if and only if it is the same.
+    /// Returns the texts of a document's forms. Checks that an earlier copy is current exactly if it is unchanged.
     async fn read(&mut self, world: &World, stem: &str, extensions: &[&str]) -> Vec<String> {
         let mut texts = Vec::new();
         for extension in extensions {
@@ -99,7 +99,7 @@ async fn change(world: &World, fields: Value) {
     world.clock.leap(SITE_FILE_AGE);
 }
 
-/// Closes, opens and closes again within a minute, then waits until no cache can name it.
+/// Closes, opens and closes again within a minute, and then waits until no cache can name it.
 fn check(closed: &Value) {
     simulated(async |sim| {
         let world = world(&sim).await;
@@ -172,7 +172,7 @@ fn a_type_that_was_private_from_the_beginning_is_not_revealed() {
 fn a_site_that_is_closed_while_its_row_is_lost_has_its_grace() {
     simulated(async |sim| {
         let world = world(&sim).await;
-        // What closes it finds no row: when that was, only the new row can say.
+        // The settings that close it find no row. Only the new row can have the time.
         world.drop_sitemap_table().await;
         change(&world, json!({"types": {"post": {"public": false}}})).await;
         assert_eq!(world.sitemaps().await, ["page-sitemap.xml"]);
@@ -185,7 +185,7 @@ fn a_site_that_is_closed_while_its_row_is_lost_has_its_grace() {
     });
 }
 
-/// robots.txt and the feed, as told by their validators and bodies.
+/// Returns the validators and bodies of robots.txt and the feed.
 async fn texts(world: &World) -> [(String, SystemTime, Vec<u8>); 2] {
     let mut told = Vec::new();
     for path in ["/robots.txt", "/feed.atom"] {

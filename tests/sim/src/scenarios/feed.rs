@@ -1,6 +1,6 @@
-//! The feed of what has changed, and that no slow publisher puts an older one over it.
+//! Tests the feed of changes, and that no slow publisher replaces it by an older one.
 //!
-//! In most tests its rows are written by hand: what is held here is what becomes of them.
+//! In most tests its rows are written by the test, which checks how they are published.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::audit::Row;
 use crate::records::{SITE, post, settings, with};
 use crate::runtime::{BEGINNING, Sim};
 
-/// Where the clock stands, in Unix seconds: eight in the morning.
+/// The time of the clock, in Unix seconds: eight in the morning.
 const NOW: i64 = BEGINNING;
 
 async fn world(sim: &Sim, records: &[Value]) -> World {
@@ -34,7 +34,7 @@ async fn world(sim: &Sim, records: &[Value]) -> World {
     World::with(sim, Options::default(), records).await
 }
 
-/// A deployment whose functions do not run, with a site on hold.
+/// Creates a deployment whose functions do not run, with a site on hold.
 async fn on_hold(sim: &Sim) -> World {
     sim.stop_clock();
     let world = World::idle(sim, Options::default());
@@ -44,7 +44,7 @@ async fn on_hold(sim: &Sim) -> World {
     world
 }
 
-/// Writes the row of a page that changed so many seconds ago.
+/// Writes the row of a page that changed this number of seconds ago.
 async fn changed(world: &World, path: &str, seconds_ago: i64, fields: &[(&str, &str)]) {
     let field = |name| fields.iter().find(|(field, _)| *field == name);
     let text = |name| field(name).map(|(_, text)| (*text).to_owned());
@@ -61,7 +61,7 @@ async fn changed(world: &World, path: &str, seconds_ago: i64, fields: &[(&str, &
     world.put_row(row).await;
 }
 
-/// Takes the row away.
+/// Deletes the row.
 async fn gone(world: &World, path: &str, seconds_ago: i64) {
     let key = keys::feed(SITE, NOW - seconds_ago, &format!("post{path}"));
     world.delete_row(&key.pk, &key.sk).await;
@@ -73,7 +73,7 @@ fn object() -> ObjectKey {
     }
 }
 
-/// The feed as it is published.
+/// Returns the published feed.
 async fn feed(world: &World) -> String {
     let found = world.objects().get(&object()).await.unwrap();
     let (meta, bytes) = found.expect("published");
@@ -85,7 +85,7 @@ async fn feed(world: &World) -> String {
     text
 }
 
-/// The texts of an element of the feed's own, or of each of its entries.
+/// Returns the texts of an element of the feed itself, or of each of its entries.
 fn texts(feed: &str, parent: &str, name: &str) -> Vec<String> {
     let mut reader = Reader::from_str(feed);
     let (mut path, mut found, mut text): (Vec<String>, Vec<String>, _) =
@@ -113,14 +113,14 @@ fn texts(feed: &str, parent: &str, name: &str) -> Vec<String> {
     }
 }
 
-/// The rows of what has changed.
+/// Returns the rows of changes.
 async fn rows(world: &World) -> BTreeMap<(String, String), Row> {
     let mut rows = world.rows("FEED#").await;
     rows.retain(|_, row| row.contains_key(EXPIRES));
     rows
 }
 
-/// The paths of the entries, in their order, once a feed that was published just now may be published again.
+/// Returns the paths of the entries, in their order, once the feed may be published again.
 async fn paths(world: &World) -> Vec<String> {
     world.settle().await;
     world.clock.leap(FEED_PERIOD);
@@ -206,7 +206,7 @@ fn a_feed_that_has_just_changed_waits_for_its_minute() {
             world.clock.leap(10);
         }
         assert_eq!(paths(&world).await, ["/b", "/a"]);
-        // Settings wait for nothing.
+        // New settings publish it at once.
         world
             .put(&settings(json!({"name": "Bread & Butter"})))
             .await;
@@ -252,7 +252,7 @@ fn a_row_that_is_lost_comes_back_as_it_was_and_one_whose_claim_is_lost_stays() {
 fn the_feed_has_no_more_than_its_newest_entries() {
     simulated(async |sim| {
         let world = world(&sim, &[post("/a", 1)]).await;
-        // Over two days, so that one partition alone has not enough.
+        // Over two days, so that one partition does not have enough.
         for n in 0..MAX_FEED_ENTRIES as i64 + 20 {
             changed(&world, &format!("/{n}"), n * 200, &[]).await;
         }
@@ -313,7 +313,7 @@ fn nothing_is_in_the_feed_of_a_site_on_hold() {
 #[test]
 fn a_slow_publisher_of_the_feed_puts_nothing_over_a_faster_one() {
     simulated(async |sim| {
-        // What the faster one publishes is something newer, or reads as what was published before.
+        // The faster one publishes something newer, or the same text as before.
         for last in ["/newer", "/first"] {
             let world = on_hold(&sim).await;
             let fast = world.functions(None);

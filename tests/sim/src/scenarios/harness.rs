@@ -1,4 +1,4 @@
-//! A deployment whose calls take time and do not fail, and a crawler that reads what it publishes.
+//! A deployment whose calls take time and do not fail, and a crawler that reads its published files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,39 +23,39 @@ use crate::records::SITE;
 use crate::runtime::Sim;
 use crate::world;
 
-/// How long is waited for one thing, in virtual time: far longer than it takes.
+/// The time limit of a wait, in virtual time: far longer than necessary.
 const PATIENCE: Duration = Duration::from_secs(3 * 3_600);
-/// The pause between two looks whether it is so.
+/// The pause between two checks of a condition.
 const GLANCE: Duration = Duration::from_secs(1);
 
-/// How long an audit waits before it looks again: longer than a change takes from its event to the bucket.
+/// The pause before an audit checks again: longer than a change takes from its event to the bucket.
 const SECOND_LOOK: Duration = Duration::from_secs(30);
-/// Audits of one repair: each may bring more to light.
+/// The audits of one repair. Each may reveal more problems.
 const ROUNDS: u32 = 6;
 
-/// Lets a test happen.
+/// Runs a test in a simulated world.
 pub(super) fn simulated(test: impl AsyncFnOnce(Sim)) {
     let sim = Sim::new(1);
     sim.run(test(sim.clone()));
 }
 
-/// How a deployment is made.
+/// Options for a deployment.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     /// The deployment's sites.
     pub(super) known: KnownSites,
-    /// Whether `sweep` runs by itself: not where a test calls it and nothing may be done beside it.
+    /// Whether `sweep` runs by itself. A test that calls it may want nothing else to run.
     pub(super) sweeps: bool,
-    /// How much an index may hold.
+    /// The limits of an index.
     pub(super) index_limits: IndexLimits,
-    /// Sees the functions' calls.
+    /// Watches the functions' calls.
     pub(super) watcher: Option<Arc<dyn Watcher>>,
-    /// What the functions count.
+    /// The functions' metrics.
     pub(super) metrics: Metrics,
 }
 
 impl Default for Options {
-    /// Any site, and nobody who sees anything.
+    /// Returns options with any site, and without a watcher.
     fn default() -> Self {
         Self {
             known: KnownSites::Any,
@@ -72,18 +72,18 @@ pub(super) struct World {
     inner: world::World,
     /// The clock.
     pub(super) clock: Sim,
-    /// Reads what is published.
+    /// Reads the published files.
     pub(super) crawler: Crawler,
     options: Options,
 }
 
 impl World {
-    /// A deployment on which nothing was ever loaded.
+    /// Starts a deployment that was never loaded.
     pub(super) async fn start(sim: &Sim) -> Self {
         Self::with(sim, Options::default(), &[]).await
     }
 
-    /// A deployment that finds these records in its content table.
+    /// Starts a deployment with these records in its content table.
     pub(super) async fn with(sim: &Sim, options: Options, records: &[Value]) -> Self {
         let mut world = Self::idle(sim, options);
         for record in records {
@@ -92,7 +92,7 @@ impl World {
         world.begin().await;
         world.settle().await;
         if world.options.sweeps {
-            // The first of the day marks all feeds, and the next publishes them.
+            // The first sweep of the day marks all feeds, and the next publishes them.
             world.sweep().await;
             world.sweep().await;
             world.settle().await;
@@ -100,7 +100,7 @@ impl World {
         world
     }
 
-    /// A deployment whose functions do not run yet.
+    /// Creates a deployment whose functions do not run yet.
     pub(super) fn idle(sim: &Sim, options: Options) -> Self {
         let mut inner = world::World::new(sim, world::Options::sound(1), PLAIN);
         let crawler = Crawler::new(Arc::new(inner.public()), SITE);
@@ -122,8 +122,8 @@ impl World {
         }
     }
 
-    /// Starts the functions of an idle deployment. What was written before is left to the scan, which begins with the first
-    /// event of the sitemap table's stream: so that is read last.
+    /// Starts the functions of an idle deployment. Earlier records are left to the scan, which begins with the first event of the
+    /// sitemap table's stream. So that stream is read last.
     pub(super) async fn begin(&mut self) {
         self.inner.begin_content();
         let ingested = async || self.inner.is_ingested();
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// The functions' code whose calls take no time, for calls by hand.
+    /// Returns the functions' code with calls that take no time, for direct calls.
     pub(super) fn functions(&self, watcher: Option<Arc<dyn Watcher>>) -> Regenerator {
         let (tables, bucket) = self.inner.memory();
         let tables = tables.map(|table| Arc::new(table) as Arc<dyn Table>);
@@ -142,23 +142,23 @@ impl World {
         code(&self.clock, &self.options, tables, bucket, watcher.as_ref())
     }
 
-    /// The functions' code as it is deployed: its calls take time, so that several run beside each other.
+    /// Returns the functions' code with calls that take time, so that several can run concurrently.
     pub(super) fn deployed(&self) -> Regenerator {
         let (tables, bucket) = self.inner.ports();
         code(&self.clock, &self.options, tables, bucket, None)
     }
 
-    /// The operator's view of the tables.
+    /// Returns the operator's view of the tables.
     pub(super) fn reconciler(&self) -> &Reconciler {
         &self.inner.operator().reconciler
     }
 
-    /// The operator's view of the bucket.
+    /// Returns the operator's view of the bucket.
     pub(super) fn objects(&self) -> &dyn Objects {
         &*self.inner.operator().objects
     }
 
-    /// Objects that the functions put so far, and puts that were lost to another.
+    /// Returns the number of the functions' successful puts so far, and of those that lost to another.
     pub(super) fn puts(&self) -> [u64; 2] {
         self.inner.puts()
     }
@@ -178,7 +178,7 @@ impl World {
         self.inner.delete(id).await;
     }
 
-    /// Waits until this is so.
+    /// Waits until a condition is met.
     pub(super) async fn until(&self, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         let deadline = self.clock.elapsed() + PATIENCE;
         while !is_so().await {
@@ -190,20 +190,20 @@ impl World {
         }
     }
 
-    /// Waits until every event is handled and no scan goes on.
+    /// Waits until every event is handled and no scan is running.
     pub(super) async fn settle(&self) {
         let handled = async || self.inner.is_handled().await;
         self.until("all that has happened is published", handled)
             .await;
     }
 
-    /// What is listed, by loc: waits first.
+    /// Settles, and returns the listed entries by loc.
     pub(super) async fn listed(&self) -> BTreeMap<String, Entry> {
         self.settle().await;
         self.crawler.entries().await
     }
 
-    /// The paths of what is listed, in order: waits first.
+    /// Settles, and returns the listed paths, in order.
     pub(super) async fn paths(&self) -> Vec<String> {
         let prefix = format!("https://{SITE}");
         self.listed()
@@ -213,19 +213,19 @@ impl World {
             .collect()
     }
 
-    /// The names of the sitemaps that the index lists: waits first.
+    /// Settles, and returns the names of the sitemaps that the index lists.
     pub(super) async fn sitemaps(&self) -> Vec<String> {
         self.settle().await;
         let name = |(loc, _): (String, _)| loc.rsplit('/').next().unwrap_or_default().to_owned();
         self.crawler.index().await.into_iter().map(name).collect()
     }
 
-    /// The rows of the sitemap table, as they are stored.
+    /// Returns the rows of the sitemap table, as they are stored.
     pub(super) async fn items(&self) -> Vec<Item> {
         self.inner.items().await
     }
 
-    /// The rows of the sitemap table whose partition key begins so, by key.
+    /// Returns the rows of the sitemap table whose partition key has this prefix, by key.
     pub(super) async fn rows(&self, prefix: &str) -> BTreeMap<(String, String), Row> {
         let mut rows = self.inner.rows().await.0;
         rows.retain(|(pk, _), _| pk.starts_with(prefix));
@@ -237,7 +237,7 @@ impl World {
         self.inner.lose_row(pk, sk).await;
     }
 
-    /// Puts a text that is none in place of an attribute of a sitemap table's row, or takes the attribute off.
+    /// Replaces an attribute of a row by a text, or removes it.
     pub(super) async fn damage(&self, (pk, sk): (&str, &str), name: &str, text: Option<&str>) {
         let is_it = |item: &Item| (item.text("pk"), item.text("sk")) == (Some(pk), Some(sk));
         let mut row = self.inner.items_that(is_it).await.pop().expect("there");
@@ -248,7 +248,7 @@ impl World {
         self.put_row(row).await;
     }
 
-    /// Deletes an object, cuts it off, or writes something else over it, whichever `how` falls on.
+    /// Deletes an object, cuts it, or overwrites it, as `how` selects.
     pub(super) async fn lose_object(&self, key: &ObjectKey, how: usize) {
         let bucket = self.inner.bucket();
         let found = bucket.get(key).await.expect("an object");
@@ -266,24 +266,24 @@ impl World {
         }
     }
 
-    /// Writes something in place of an object.
+    /// Overwrites an object.
     pub(super) fn overwrite(&self, key: &ObjectKey, bytes: &[u8]) {
         self.inner.damage_object(key, bytes, None);
     }
 
-    /// Drops the sitemap table, and its stream with it, when no function runs, and makes a new one.
+    /// Drops the sitemap table together with its stream, while no function runs, and creates a new one.
     pub(super) async fn drop_sitemap_table(&self) {
         self.settle().await;
         self.inner.drop_sitemap_table();
     }
 
-    /// Sweeps once more, beside the clock.
+    /// Runs a further sweep, besides those of the clock.
     pub(super) async fn sweep(&self) {
         self.inner.sweep().await.expect("a sweep");
     }
 
-    /// Audits everything, and with `repair` makes good what it finds, until nothing is left, as the command does. Gives what the
-    /// last round has found; nothing while a scan is under way. `report` is told each finding.
+    /// Audits everything, and with `repair` repairs the findings, until nothing is left, as the command does. Returns the
+    /// findings of the last round, or `None` if a scan is running. `report` is called with each finding.
     pub(super) async fn audit(
         &self,
         repair: bool,
@@ -319,7 +319,7 @@ impl World {
         unreachable!("the last round returns")
     }
 
-    /// Why a record's page is left out, by the name of the reason.
+    /// Returns the name of the reason why a record's page is excluded.
     pub(super) async fn refusal(&self, id: &str) -> Option<String> {
         self.settle().await;
         let ledger = self.reconciler().table.ledger(id).await.expect("read");
@@ -328,13 +328,13 @@ impl World {
             .map(|(name, _)| name)
     }
 
-    /// Ends it. No batch may have been given up.
+    /// Ends the deployment. Checks that no batch was given up.
     pub(super) fn stop(self) {
         assert_eq!(self.inner.given_up(), 0, "no batch was given up");
     }
 }
 
-/// The functions over these tables, the content's first, and this bucket.
+/// Returns the functions over these tables, the content's first, and this bucket.
 fn code(
     sim: &Sim,
     options: &Options,

@@ -1,4 +1,4 @@
-//! What one document may hold: more than one index, and no sitemap over its bytes at any moment.
+//! Tests the limits of a document: several indexes, and no sitemap over its byte limit at any moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -20,11 +20,11 @@ use super::harness::{Options, World, simulated};
 use crate::crawler::{Response, gunzip};
 use crate::records::{SITE, post, settings, with};
 
-/// Longer than it takes until what failed is delivered again.
+/// Longer than it takes until failed records are delivered again.
 const DELIVERED_AGAIN: Duration = Duration::from_secs(5);
-/// The pause between two looks at all that is published: shorter than that between two batches of events.
+/// The pause between two looks at all published files: shorter than that between two batches of events.
 const GLANCE: Duration = Duration::from_millis(200);
-/// Sitemaps of one index here.
+/// The most sitemaps of one index here.
 const LINES: u32 = 2;
 
 fn options() -> Options {
@@ -37,7 +37,7 @@ fn options() -> Options {
     }
 }
 
-/// `count` pages, each of a type of its own.
+/// Returns `count` pages, each of a type of its own.
 fn pages(count: u32) -> Vec<Value> {
     (0..count).map(page).collect()
 }
@@ -54,7 +54,7 @@ fn key(n: u32) -> ObjectKey {
     ObjectKey::Index { site, n }
 }
 
-/// The file names that the n-th index lists; nothing if there is no such object.
+/// Returns the file names that the n-th index lists. Returns `None` if the object does not exist.
 async fn index(world: &World, n: u32) -> Option<Vec<String>> {
     let (_, bytes) = world.objects().get(&key(n)).await.unwrap()?;
     let response = Response {
@@ -67,7 +67,7 @@ async fn index(world: &World, n: u32) -> Option<Vec<String>> {
     Some(response.index().into_iter().map(name).collect())
 }
 
-/// The indexes that robots.txt names.
+/// Returns the indexes that robots.txt names.
 async fn named(world: &World) -> Vec<String> {
     let robots = world.crawler.get("/robots.txt").await.body;
     let robots = String::from_utf8(robots).unwrap();
@@ -86,7 +86,8 @@ fn numbered(count: u32) -> Vec<String> {
     (1..=count).map(name).collect()
 }
 
-/// Robots.txt names as many indexes as these pages need, they list the sitemap of each once, and no other lists any.
+/// Checks that robots.txt names as many indexes as these pages need, that these list the sitemap of each page once, and that no
+/// other index lists any.
 async fn check(world: &World, expected: &BTreeSet<u32>) {
     world.settle().await;
     let count = u32::try_from(expected.len()).unwrap();
@@ -113,7 +114,7 @@ fn indexes_come_and_go_with_the_sitemaps_and_robots_txt_names_them() {
         let mut expected: BTreeSet<u32> = [0, 1].into();
         check(&world, &expected).await;
         assert_eq!(index(&world, 2).await, None);
-        // What is listed moves on to the next index, and back.
+        // Listed sitemaps move to the next index, and back.
         for n in [4, 3, 2, 8, 6] {
             world.put(&page(n)).await;
             expected.insert(n);
@@ -124,7 +125,7 @@ fn indexes_come_and_go_with_the_sitemaps_and_robots_txt_names_them() {
             expected.remove(&n);
             check(&world, &expected).await;
         }
-        // And all at once.
+        // Then all at once.
         for page in pages(7) {
             world.put(&page).await;
         }
@@ -177,7 +178,7 @@ fn after_a_crash_at_any_write_the_indexes_are_as_many_as_are_needed() {
     });
 }
 
-/// Until the fuse has blown and events were delivered again, or everything was done with fewer writes than it lets pass.
+/// Waits until the fuse has blown and events were delivered again, or until everything was done with fewer writes than it allows.
 async fn until_blown(world: &World, fuse: &Fuse) {
     let blown = async {
         let blown = async || fuse.blown();
@@ -202,7 +203,7 @@ fn a_cascade_is_one_index_that_lists_the_others() {
         assert_eq!(index(&world, 1).await, Some(others));
         assert_eq!(index(&world, 2).await, lines(&files[..2]));
         assert_eq!(index(&world, 4).await, lines(&files[4..]));
-        // Without the cascade each is named, and with few sitemaps there is none.
+        // Without the cascade each index is named, and with few sitemaps there is none.
         world.put(&settings(json!({}))).await;
         check(&world, &(0..5).collect()).await;
         world.put(&settings(json!({"cascaded_index": true}))).await;
@@ -279,7 +280,7 @@ fn an_index_of_a_dropped_table_is_emptied_if_it_is_not_needed() {
     });
 }
 
-/// Reads everything that is published again and again, and counts the rounds: no sitemap has more bytes than `limit`, ever.
+/// Reads all published files again and again, and counts the rounds. Checks that no sitemap ever has more bytes than `limit`.
 async fn watch(world: &World, limit: usize, rounds: &AtomicU32) -> Infallible {
     loop {
         let response = world.crawler.get("/sitemap_index.xml").await;

@@ -1,4 +1,4 @@
-//! llms.txt, from the settings that ask for it to those that want it no more.
+//! Tests llms.txt, from the settings that ask for it to those that no longer want it.
 
 use engine::keys;
 use engine::regenerate::feed::FEED_PERIOD;
@@ -24,7 +24,7 @@ async fn world(sim: &Sim, records: &[Value]) -> World {
     World::with(sim, Options::default(), records).await
 }
 
-/// What is served once it may be published again: nothing for a 404.
+/// Returns the served file, once it may be published again. Returns `None` for a 404.
 async fn served(world: &World) -> Option<String> {
     world.settle().await;
     world.clock.leap(FEED_PERIOD);
@@ -39,7 +39,7 @@ async fn served(world: &World) -> Option<String> {
     Some(String::from_utf8(answer.body).unwrap())
 }
 
-/// What is stored: nothing if there is no object.
+/// Returns the stored file. Returns `None` if the object does not exist.
 async fn stored(world: &World) -> Option<String> {
     let site = SITE.to_owned();
     let found = world.objects().get(&ObjectKey::Llms { site }).await;
@@ -49,7 +49,7 @@ async fn stored(world: &World) -> Option<String> {
     Some(text)
 }
 
-/// Has an audit find and repair what is wrong.
+/// Runs audits until they have repaired everything.
 async fn repair(world: &World) {
     let left = world.audit(true, |_| ()).await;
     assert_eq!(left, Some(Vec::new()));
@@ -98,7 +98,7 @@ fn a_site_that_asks_for_it_has_it_and_loses_it_when_it_asks_no_more() {
         world.delete("post/new").await;
         assert_eq!(served(&world).await.unwrap(), expected(""));
 
-        // Nothing of what was said is left in the bucket, either.
+        // The old text is not left in the bucket either.
         for closed in [
             settings(json!({"name": "Larch"})),
             with(&asking(), json!({"public": false})),

@@ -1,5 +1,5 @@
-//! State that is lost, damaged or taken back: the audit finds it and makes it good. Each row and each object, one at a time:
-//! `crate::loss`.
+//! Tests that the audit finds and repairs state that is lost, damaged or restored from a backup. `crate::loss` tests each row and
+//! each object separately.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,8 +24,8 @@ const LATE: Duration = Duration::from_secs(1);
 /// Longer than a change takes here.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// A site with everything that has a row: several shards, a free slot, a duplicate that waits, a timer, an archive, a page
-/// of two parts, a translation group, a video, and a change that stands in the feed.
+/// Creates a site with every kind of row: several shards, a free slot, a duplicate that waits, a timer, an archive, a page of two
+/// parts, a translation group, a video, and a change in the feed.
 async fn world(sim: &Sim) -> World {
     let tomorrow = json!({"expires_at": "2999-01-01T00:00:00Z"});
     let mut records = vec![
@@ -72,7 +72,7 @@ fn name(item: &Item) -> String {
     format!("{pk} {sk}")
 }
 
-/// Audits: what the last round has found, and all that was found.
+/// Audits. Returns the findings of the last round, and all findings.
 async fn find(world: &World, repair: bool) -> (Vec<Finding>, Vec<Finding>) {
     let mut findings = Vec::new();
     for _ in 0..50 {
@@ -80,7 +80,7 @@ async fn find(world: &World, repair: bool) -> (Vec<Finding>, Vec<Finding>) {
         if let Some(left) = world.audit(repair, report).await {
             return (left, findings);
         }
-        // A scan that somebody has to wake, or a site's row that is to be written again: the sweep does both.
+        // For a scan that has to be woken, or a site's row that has to be written again. The sweep does both.
         world.settle().await;
         world.clock.sleep(PAUSE).await;
     }
@@ -91,12 +91,12 @@ fn is_clean(left: &[Finding]) -> bool {
     left.iter().all(|finding| finding.problem.is_harmless())
 }
 
-/// Repairs, and holds what is listed and every row's place against what they were.
+/// Repairs, and compares the listed pages and every row's place with the earlier ones.
 async fn is_made_good(world: &World, listed: &BTreeMap<String, Entry>, what: &str) {
     world.settle().await;
     let (ended, findings) = find(world, true).await;
     assert!(is_clean(&ended), "{what}: {ended:?} {findings:#?}");
-    // Repairs are followed by events; an audit right behind them finds nothing.
+    // Repairs lead to events. An audit right after those finds nothing.
     let now = world.listed().await;
     let says = |entries: &BTreeMap<String, Entry>| {
         let entries = entries.iter();
@@ -104,7 +104,7 @@ async fn is_made_good(world: &World, listed: &BTreeMap<String, Entry>, what: &st
             entries.map(|(loc, entry)| (loc.clone(), entry.lastmod.clone(), entry.links.clone()));
         says.collect::<BTreeSet<_>>()
     };
-    // Either of two records may have the address that both claim.
+    // Either of two records may have the address that both want.
     let twins = |mut all: BTreeSet<(String, Option<String>, Vec<String>)>| {
         all.retain(|(loc, ..)| !loc.ends_with("/a"));
         all
@@ -182,7 +182,7 @@ fn slots_that_were_offered_and_never_used_are_given_back() {
             name: "post".to_owned(),
         };
         let free = async || world.rows(prefix::FREE).await.len();
-        // Of two records that are loaded together and have one address, one gets a slot in vain.
+        // Of two records that are loaded together and want one address, one gets a slot in vain.
         find(&world, true).await;
         let before = free().await;
         let room = Room {
@@ -209,7 +209,7 @@ fn slots_that_were_offered_and_never_used_are_given_back() {
     });
 }
 
-/// Of a slot that was given back, the row is lost, and then the counter: it must not give the slot a second time.
+/// Tests a slot that was given back, whose row is lost and then the counter. The counter must not offer the slot a second time.
 #[test]
 fn regression_a_free_slot_without_a_row_is_not_given_twice() {
     simulated(async |sim| {
@@ -250,7 +250,7 @@ fn the_daily_sweep_makes_good_what_was_lost() {
             }
         }
         world.settle().await;
-        // Before the first of these there was none to be due.
+        // Before the first site there could be no timer.
         for _ in 0..3 {
             world.clock.sleep(TEMPLATE.sweep_period + LATE).await;
             world.clock.leap(86_400);
@@ -273,14 +273,14 @@ fn only_a_repair_has_the_audit_begin_again_soon() {
     simulated(async |sim| {
         sim.stop_clock();
         let options = Options {
-            // Of two audits at the same time, the one that ends last says what was repaired.
+            // Of two concurrent audits, the one that ends last has the count of repairs.
             sweeps: false,
             ..Options::default()
         };
         let world = World::with(&sim, options, &[post("/a", 1)]).await;
         world.settle().await;
         let (reconciler, objects) = (world.reconciler(), world.objects());
-        // Sweeps until no audit is under way, and says when the last one began and what it repaired.
+        // Sweeps until no audit is running. Returns when the last one began, and how much it repaired.
         let audited = async || {
             for _ in 0..100 {
                 let swept = sweep(reconciler, objects, PLAIN.audit_times(), None);
@@ -330,9 +330,9 @@ fn regression_a_lost_claim_that_another_has_taken_by_now_holds_nothing_up() {
             .put(&with(&post("/a", 3), json!({"id": "twin"})))
             .await;
         world.settle().await;
-        // Its ledger says that it has the claim, which no commit can release: that is the twin's.
+        // Its ledger has the claim, which no commit can release, because it is the twin's.
         world.delete("post/a").await;
-        // Its event is not delivered for ever.
+        // Its event is not delivered forever.
         world.settle().await;
         assert_eq!(world.paths().await, ["/a", "/b"]);
         assert_eq!(world.rows(prefix::LEDGER).await.len(), 2);
@@ -345,7 +345,7 @@ fn regression_a_first_load_that_no_scan_serves_is_gone_on_with() {
     simulated(async |sim| {
         let world = World::with(&sim, Options::default(), &[post("/a", 1)]).await;
         world.settle().await;
-        // A site that nothing was published of yet, and whose place in the scan was lost with the scan's row.
+        // A site of which nothing was published yet, and whose place in the scan was lost with the scan's row.
         let is_site = |item: &Item| name(item).starts_with(prefix::SITE);
         let mut site = world.items().await.into_iter().find(is_site).unwrap();
         let settings = site.text("settings").unwrap();

@@ -1,4 +1,4 @@
-//! Video and news sitemaps: beside the page's own entry, and for their time.
+//! Tests video and news sitemaps, with entries in addition to the page's own, for a limited time.
 
 use serde_json::{Value, json};
 use sitemap::time::When;
@@ -12,7 +12,7 @@ fn video(fields: Value) -> Value {
     with(&video, fields)
 }
 
-/// The paths of the entries of one kind, with the sitemap of each.
+/// Returns the paths of the entries of one kind, with the sitemap of each.
 async fn of_kind(world: &World, kind: &str) -> Vec<(String, String)> {
     world.settle().await;
     let all = world.crawler.all().await.into_iter();
@@ -86,7 +86,7 @@ fn news_leave_at_48_hours_by_the_clock_and_the_page_stays() {
             only("/again", "news-sitemap.xml")
         );
         assert_eq!(world.paths().await, ["/again", "/news"]);
-        // As Google reads it, a change of something old is no news.
+        // Google's reading: the modification of an old page is not news.
         let settings_fields =
             json!({"news_name": "The Lantern", "language": "en", "news_published_only": true});
         world.put(&settings(settings_fields)).await;
@@ -134,7 +134,7 @@ fn types_called_video_and_news_do_not_mix_with_the_series() {
             ]
         );
         assert_eq!(world.paths().await, ["/n", "/v"]);
-        // The two series' names are the site's to choose; every entry moves.
+        // The site may choose both series' names, and every entry moves.
         let names = json!({"video_series": "clips", "news_series": "google-news"});
         world.put(&settings(names)).await;
         assert_eq!(

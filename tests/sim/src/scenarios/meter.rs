@@ -1,4 +1,4 @@
-//! What the functions count.
+//! The functions' metrics.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use engine::metrics::{Metrics, Monitoring};
 use serde_json::Value;
 
-/// Reads what the functions write.
+/// Collects the lines that the functions write.
 #[derive(Clone, Default)]
 pub(super) struct Meter(Arc<Mutex<Vec<Value>>>);
 
 impl Meter {
-    /// What writes to it.
+    /// Returns metrics that write to this meter.
     pub(super) fn metrics(&self) -> Metrics {
         let lines = self.0.clone();
         Metrics::of("production", Monitoring::Full, move |line| {
@@ -22,7 +22,7 @@ impl Meter {
         })
     }
 
-    /// What was written since the last time: sums, and of seconds and levels the highest.
+    /// Returns the values since the last call: sums, and for seconds and levels the highest.
     pub(super) fn take(&self) -> BTreeMap<String, u64> {
         let mut totals: BTreeMap<String, u64> = BTreeMap::new();
         for line in self.0.lock().unwrap().drain(..) {

@@ -1,6 +1,6 @@
-//! What search engines are told of, and when. What becomes of it if they do not listen, over HTTP: `tests/whole/notices.rs`.
+//! Tests which changes are sent to search engines, and when. `tests/whole/notices.rs` tests failures of the engines over HTTP.
 //!
-//! The sweep is called by hand, on a clock that stands still.
+//! The sweep is called directly, with a fixed clock.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -26,19 +26,19 @@ use crate::runtime::{BEGINNING, Sim};
 /// A host that is a site in some tests.
 const OTHER: &str = "blog.example.com";
 const KEY: &str = "0123456789abcdef";
-/// Where the clock stands at first, in Unix seconds.
+/// The initial time of the clock, in Unix seconds.
 const NOW: i64 = BEGINNING;
 
-/// What becomes of one request.
+/// The reply to one request.
 #[derive(Debug)]
 enum Reply {
     /// This answer.
     AtOnce(Answer),
-    /// It is taken, once this is sent.
+    /// The request is accepted, once this is sent.
     Held(oneshot::Receiver<()>),
 }
 
-/// A search engine. It takes whatever it was given no other answer for.
+/// A search engine. It accepts every request without a prescribed reply.
 #[derive(Debug, Default)]
 struct Engine {
     replies: Mutex<VecDeque<Reply>>,
@@ -46,17 +46,17 @@ struct Engine {
 }
 
 impl Engine {
-    /// The next request without an answer gets this one.
+    /// Prescribes the reply to the next request without one.
     fn answer(&self, reply: Reply) {
         self.replies.lock().unwrap().push_back(reply);
     }
 
-    /// The requests since it was last asked.
+    /// Returns the requests since the last call.
     fn requests(&self) -> Vec<Value> {
         std::mem::take(&mut self.requests.lock().unwrap())
     }
 
-    /// Whether a request has come since it was last asked.
+    /// Returns whether there was a request since the last call.
     fn was_called(&self) -> bool {
         !self.requests.lock().unwrap().is_empty()
     }
@@ -80,7 +80,7 @@ impl SearchEngines for Engine {
     }
 }
 
-/// The URLs that a request tells of, in order.
+/// Returns the URLs of a request, in order.
 fn urls(request: &Value) -> Vec<String> {
     let urls = request["urlList"].as_array().unwrap().iter();
     let mut urls: Vec<_> = urls.map(|url| url.as_str().unwrap().to_owned()).collect();
@@ -131,7 +131,7 @@ impl Bench {
         }
     }
 
-    /// Writes the notices of a change of these paths so many seconds ago.
+    /// Writes the notices of a change of these paths this number of seconds ago.
     async fn changed(&self, paths: &[&str], seconds_ago: i64) {
         let urls: Vec<String> = paths.iter().map(|path| url(path)).collect();
         let at = self.world.clock.now() - seconds_ago;
@@ -169,7 +169,7 @@ impl Bench {
         assert!(swept.await.unwrap(), "another sweep is under way");
     }
 
-    /// The URLs that are still to be told of, and since when.
+    /// Returns the unsent URLs, with the times of their first unsent changes.
     async fn left(&self) -> Vec<(String, i64)> {
         let rows = self.world.rows("NOTICE#").await.into_values();
         let left =
@@ -179,7 +179,7 @@ impl Bench {
         left
     }
 
-    /// The URLs of the requests since it was last asked.
+    /// Returns the URLs of the requests since the last call.
     fn told(&self) -> Vec<Vec<String>> {
         self.engine.requests().iter().map(urls).collect()
     }
@@ -287,7 +287,7 @@ fn what_nobody_may_be_told_of_is_dropped() {
             bench.sweep_to(engines).await;
             assert!(!bench.engine.was_called());
             assert_eq!(bench.left().await, []);
-            // Nothing more is looked for on the site.
+            // No further notices of the site are read.
             bench.sweep_to(engines).await;
             let marks = bench
                 .world
@@ -362,7 +362,7 @@ fn a_damaged_notice_harms_no_other() {
 fn an_edit_a_new_page_and_a_removal_are_told_of_and_a_first_load_is_not() {
     simulated(async |sim| {
         sim.stop_clock();
-        // Without the clock's, which tell nobody.
+        // Without the clock's sweeps, which notify nobody.
         let options = Options {
             sweeps: false,
             ..Options::default()

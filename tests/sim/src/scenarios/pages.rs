@@ -1,4 +1,4 @@
-//! A record changes, and what is published changes with it.
+//! Tests that the published files follow the changes of a record.
 
 use serde_json::json;
 

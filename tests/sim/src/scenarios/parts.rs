@@ -1,4 +1,4 @@
-//! Multi-part pages: each part is a page of its own.
+//! Tests multi-part pages: each part is a page of its own.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What is written, when, and what is not.
+//! Tests which files are written, and when.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ fn posts(count: u32) -> Vec<Value> {
         .collect()
 }
 
-/// Without sweeps: the day's first one marks all feeds, and one after the clock's leap publishes them, which would count.
+/// Returns options without sweeps. The day's first sweep marks all feeds, and one after the clock's leap publishes them, which
+/// would be counted.
 fn unswept() -> Options {
     Options {
         sweeps: false,
@@ -141,12 +142,12 @@ fn a_dropped_sitemap_table_is_rebuilt_under_the_old_sitemaps() {
         let world = World::with(&sim, Options::default(), &records).await;
         let before = world.listed().await;
         assert_eq!(world.sitemaps().await.len(), 3);
-        // Two pages fewer: the third sitemap of the old table must not stay.
+        // Two pages fewer. The third sitemap of the old table must not stay.
         world.delete("post/00008").await;
         world.delete("post/00009").await;
         world.settle().await;
         world.drop_sitemap_table().await;
-        // The sweep finds the site without a row; until the rebuild is complete, the old index is served.
+        // The sweep finds the site without a row. Until the rebuild is complete, the old index is served.
         let rebuilt = async || {
             let rebuilt = !world.rows("SITE#").await.is_empty();
             assert!(rebuilt || world.crawler.get("/sitemap_index.xml").await.status == 200);
@@ -165,7 +166,7 @@ fn a_dropped_sitemap_table_is_rebuilt_under_the_old_sitemaps() {
             404,
             "an old table's sitemap is emptied"
         );
-        // And life goes on in the new epoch.
+        // Changes continue in the new epoch.
         world.put(&post("/later", 3)).await;
         assert_eq!(world.listed().await.len(), 9);
         world.stop();
@@ -252,7 +253,7 @@ fn nothing_over_the_byte_limit_is_published_and_nothing_is_lost() {
                 response.body.len()
             );
         }
-        // A higher limit moves nothing, a lower one what no longer fits.
+        // A higher limit moves nothing. A lower one moves what no longer fits.
         let listed = world.listed().await;
         world.put(&settings(json!({"byte_limit": 2_000_000}))).await;
         assert_eq!(world.listed().await, listed);
@@ -340,7 +341,7 @@ fn documents_name_the_style_sheet_of_the_sites_choice_at_once_and_without_an_edi
         let done = meter.take();
         assert_eq!(done.get("ShardsPublished"), None);
         assert_eq!(done["IndexesPublished"], 1);
-        // By name and not by number: the feed is put once for each batch of events.
+        // By name and not by number, because the feed is put once for each batch of events.
         let mut after = etags().await;
         after.retain(|file, etag| before[file] != *etag);
         let changed: Vec<_> = after.into_keys().collect();
@@ -377,7 +378,7 @@ fn the_audit_finds_a_document_with_another_style_sheet() {
                 found.push((finding.problem, finding.what.clone()));
             };
             assert!(world.audit(true, report).await.is_some());
-            // Until the repair is published, it is found again.
+            // Until the repair is published, the problem is found again.
             let differs = (Problem::ObjectDiffers, key.path());
             assert_eq!(found.first(), Some(&differs));
             world.settle().await;

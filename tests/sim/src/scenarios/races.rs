@@ -1,7 +1,7 @@
-//! What the protocols' steps are there for: one run is held up between two calls, and another overtakes it.
+//! Tests that the protocols' steps are necessary: one run is delayed between two calls, and another overtakes it.
 //!
-//! The functions are called by hand, so that nothing else happens. `tests/outside/planted_faults.py` shows that each of
-//! these fails if the step that it is about is left out.
+//! The functions are called directly, so that nothing else happens. `tests/outside/planted_faults.py` shows that each test fails
+//! if its step is omitted.
 
 mod indexes;
 mod loads;
@@ -26,13 +26,13 @@ use super::harness::{Options, World, simulated};
 use crate::records::{SITE, post, settings, with};
 use crate::runtime::Sim;
 
-/// How long a slice of a site's scan goes on.
+/// The duration of a slice of a site's scan.
 const SLICE: Duration = Duration::from_secs(60);
 
 /// A deployment whose functions do not run.
 struct Bench {
     world: World,
-    /// At once.
+    /// Functions whose calls take no time.
     fast: Regenerator,
 }
 
@@ -58,7 +58,7 @@ impl Bench {
         bench
     }
 
-    /// One whose site is released with these records published.
+    /// Creates a bench with a released site, on which these records are published.
     async fn released(sim: &Sim, records: &[Value]) -> Self {
         let bench = Self::with(sim, records).await;
         bench.ingest(records).await;
@@ -68,7 +68,7 @@ impl Bench {
         bench
     }
 
-    /// The functions whose calls somebody sees.
+    /// Returns functions whose calls are watched.
     fn slow(&self, watcher: &Arc<impl Watcher + 'static>) -> Regenerator {
         self.world.functions(Some(watcher.clone()))
     }
@@ -84,7 +84,7 @@ impl Bench {
         assert_eq!(handled, Handled::All);
     }
 
-    /// Puts a record and has it reconciled.
+    /// Writes a record and reconciles it.
     async fn edit(&self, record: &Value) {
         self.put(record).await;
         self.ingest(std::slice::from_ref(record)).await;
@@ -105,7 +105,7 @@ impl Bench {
         }
     }
 
-    /// Does slices of the scans until none is left, or until `enough` is true.
+    /// Runs slices of the scans until none is left, or until `enough` returns true.
     async fn scan_until(&self, enough: impl AsyncFn(&Self) -> bool) {
         let table = &self.fast.reconciler.table;
         let is_active = async || {
@@ -124,7 +124,7 @@ impl Bench {
         }
     }
 
-    /// The document of an object.
+    /// Returns the document of an object.
     async fn document(&self, key: &ObjectKey) -> String {
         let (_, bytes) = self
             .fast
@@ -187,7 +187,7 @@ fn nth_index(n: u32) -> ObjectKey {
     ObjectKey::Index { site, n }
 }
 
-/// A record as of a day; what is published of it names the day.
+/// Returns a record with a day, which appears in its published entry.
 fn day(day: u32) -> Value {
     post("/a", day)
 }
@@ -221,7 +221,7 @@ fn a_run_that_read_an_older_record_commits_nothing_after_one_that_had_nothing_to
 #[test]
 fn a_slow_publisher_of_a_shard_puts_nothing_over_a_faster_one() {
     simulated(async |sim| {
-        // The faster one publishes something newer, or what is published already.
+        // The faster one publishes something newer, or the same as before.
         for last in [3, 1] {
             let bench = Bench::released(&sim, &[day(1)]).await;
             bench.edit(&day(2)).await;
@@ -259,7 +259,7 @@ fn a_publisher_that_lost_publishes_what_it_has_read() {
 fn a_slow_publisher_of_an_older_frame_puts_nothing_over_a_faster_one() {
     simulated(async |sim| {
         let style = |name: &str| settings(json!({"stylesheet": name}));
-        // The settings it has read are followed by others, or by those that the object was made from.
+        // The settings that it has read are followed by others, or by those of the present object.
         for last in ["none", "css"] {
             let bench = Bench::released(&sim, &[style("css"), day(1)]).await;
             let scan = async || bench.scan_until(async |_| false).await;
@@ -282,7 +282,7 @@ fn a_slow_publisher_of_an_older_frame_puts_nothing_over_a_faster_one() {
 #[test]
 fn a_slow_publisher_of_the_index_puts_nothing_over_a_faster_one() {
     simulated(async |sim| {
-        // Each reads the whole, or the block of the sitemap alone.
+        // Each reads the whole index, or only the block of the sitemap.
         let publish = async |functions: &Regenerator, a_block: bool| {
             let shard = shard_of("post");
             let block = BTreeSet::from([&shard]);
@@ -406,7 +406,7 @@ fn the_index_follows_the_settings_before_the_scan_does() {
             bench.edit(&settings(fields.clone())).await;
             bench.fast.publish_index(SITE, None).await.unwrap();
             assert_eq!(is_listed().await, !unlisted, "{fields}");
-            // An index that lists what the site file still closes would list a 404.
+            // An index that lists a sitemap which the site file still closes would list a 404.
             let file = ObjectKey::SiteFile {
                 site: SITE.to_owned(),
             };

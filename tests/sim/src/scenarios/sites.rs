@@ -1,4 +1,4 @@
-//! Several sites, their settings, and their first load.
+//! Tests several sites, their settings, and their first load.
 
 use engine::reconcile::KnownSites;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn a_private_site_has_an_empty_index_no_sitemaps_and_says_so_in_robots_txt() {
         );
         world.put(&settings(json!({"public": false}))).await;
         world.settle().await;
-        // The origin itself remembers a site's file for seconds.
+        // The origin itself caches a site's file for seconds.
         world.clock.leap(10);
         assert!(world.sitemaps().await.is_empty());
         let closed = world.crawler.urlset("/post-sitemap.xml").await;
@@ -77,7 +77,7 @@ fn settings_change_every_entry_of_a_type() {
                 .elements
                 .contains(&"priority".to_owned())
         );
-        // A lower capacity moves what no longer fits, a higher one nothing.
+        // A lower capacity moves what no longer fits. A higher one moves nothing.
         for n in 0..5 {
             world.put(&post(&format!("/{n}"), 1)).await;
         }
@@ -183,7 +183,7 @@ fn a_first_load_publishes_nothing_before_it_is_complete() {
         let records: Vec<Value> = (0..1_200).map(|n| post(&format!("/{n}"), 1)).collect();
         let world = World::with(&sim, Options::default(), &records).await;
         assert_eq!(world.listed().await.len(), 1_200);
-        // Two sitemaps and the index, robots.txt, the site file and the feed, once each: no state between was published.
+        // Two sitemaps and the index, robots.txt, the site file and the feed, once each. No intermediate state was published.
         assert_eq!(world.puts()[0], 6);
         world.stop();
     });

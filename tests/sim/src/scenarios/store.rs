@@ -1,4 +1,4 @@
-//! The engine's reads, fences and commits one by one.
+//! Tests the engine's reads, fences and commits one by one.
 
 mod site;
 
@@ -98,7 +98,7 @@ fn only_the_last_fence_commits_and_a_refused_commit_writes_nothing() {
         );
         assert_eq!(rows.newest, Some(When::parse("2026-01-02").unwrap()));
         assert_eq!(table.ledger("a").await.unwrap(), insert.ledger);
-        // Nothing remembered: the row itself goes.
+        // Nothing to remember, so the row itself is deleted.
         let gone = Plan {
             changes: vec![],
             ledger: None,
@@ -202,7 +202,7 @@ fn a_slot_that_was_given_back_is_no_longer_the_counters() {
         let offers = table.offer(&series(), &[1], ROOM, None).await.unwrap();
         let slot = offers[0].slot;
         assert!(table.give_back(&series(), slot).await.unwrap());
-        // Whoever was offered it by the counter has waited too long.
+        // A run that was offered it by the counter has waited too long.
         let write = plan(vec![Change::Replace(placement(slot.i), rendered("<url/>"))]);
         let lost = Commit::Lost {
             occupied: offers[..1].to_vec(),
@@ -378,7 +378,7 @@ fn a_segment_and_a_batch_of_records_larger_than_a_page_are_read_whole() {
         let order: Vec<&[u8]> = rows.xml.chunks(250_002).map(|entry| &entry[..2]).collect();
         assert!(order.is_sorted());
 
-        // 130 items: more than one BatchGetItem; 20 MB: more than one answer of it.
+        // 130 items are more than one BatchGetItem, and 20 MB more than one answer of it.
         let ids: Vec<String> = (0..130).map(|n| format!("post/{n:03}")).collect();
         for id in &ids {
             let fields = json!({"id": id, "description": "x".repeat(160_000)});

@@ -1,4 +1,4 @@
-//! What time alone changes: the clock is moved, nobody sleeps until then.
+//! Tests changes that come only from the passing of time. The clock is moved instead of waiting.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::harness::{Options, World, simulated};
 use crate::deployment::PLAIN;
 use crate::records::{SITE, post, with};
 
-/// Moves the clock on and waits for a sweep.
+/// Moves the clock forward and waits for a sweep.
 pub(super) async fn pass(world: &World, seconds: i64) {
     world.clock.leap(seconds);
     let is_due = |sk: &str| due(sk).is_some_and(|due| due <= world.clock.now());
@@ -96,7 +96,7 @@ fn regression_a_passing_failure_behind_a_permanent_one_is_not_forgotten() {
         for outcome in reconciler.reconcile(&ids, None).await {
             outcome.unwrap();
         }
-        // So late that the cursor has an hour to leave.
+        // So late that the cursor can leave an hour.
         world.clock.leap(3 * 3_600);
         let Key { pk, sk } = keys::ledger(&ids[0]);
         world.damage((&pk, &sk), "body", Some("{")).await;

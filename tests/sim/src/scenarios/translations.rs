@@ -1,4 +1,4 @@
-//! Translation groups: every member lists itself and all others, across sites.
+//! Tests translation groups: every member lists itself and all others, across sites.
 
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ fn bad_codes_one_sided_sets_and_a_missing_self_reference_are_reported() {
 fn a_full_group_admits_who_waits_when_somebody_leaves() {
     simulated(async |sim| {
         let world = World::start(&sim).await;
-        // Real codes of three letters that sort before every other.
+        // Real codes of three letters, which sort before all others.
         let code = |n: usize| {
             let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap());
             format!("a{}{}", letter(n / 26), letter(n))

@@ -1,4 +1,4 @@
-//! Several indexes: a sitemap that comes or goes moves others from one to the next.
+//! Tests several indexes: a sitemap that is added or removed moves others to the next or the previous index.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn a_slow_publisher_of_an_index_leaves_nothing_in_one_that_is_not_needed() {
 #[test]
 fn a_sitemap_is_listed_in_another_index_before_it_leaves_the_one_it_was_in() {
     simulated(async |sim| {
-        // In the order of their names, this one pushes `post` on.
+        // In the order of their names, this one moves `post` to a later place.
         let page = with(&post("/page", 1), json!({"type": "page"}));
         let bench = Bench::released(&sim, &[day(1), page.clone()]).await;
         for status in ["draft", "published"] {
@@ -132,8 +132,8 @@ fn an_index_of_a_run_that_died_is_known_and_not_named_before_all_are_there() {
     });
 }
 
-/// A run that has died may leave a sitemap in one index alone, in front of older indexes. It was taken off there before the next
-/// index, which was to list it, was put: that one's first line had moved on and not up.
+/// Tests a run that died and left a sitemap only in an index before older ones. It was removed there before the next index, which
+/// was to list it, was put, because that one's first line had moved on.
 #[test]
 fn regression_a_sitemap_that_a_run_that_died_has_moved_stays_listed() {
     simulated(async |sim| {

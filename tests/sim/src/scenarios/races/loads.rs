@@ -1,4 +1,4 @@
-//! A first load: what its scan does, beside what changes meanwhile.
+//! Tests the scan of a first load, with concurrent changes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::scenarios::calls::{Gate, overtaken};
 use crate::scenarios::harness::simulated;
 
 impl Bench {
-    /// Whether the pass under way has reconciled everything and published nothing.
+    /// Returns whether the current pass has reconciled everything and published nothing.
     async fn is_loaded(&self) -> bool {
         let scan = self.fast.reconciler.table.content_scan().await.unwrap();
         let pass = scan.and_then(|scan| scan.pass);

@@ -1,4 +1,5 @@
-//! Multi-part pages: a part is placed only while its page's own ledger names it, so that it is found when it has to go.
+//! Tests multi-part pages: a part is placed only while its page's own ledger names it, so that it is found when it has to be
+//! removed.
 
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ fn a_part_is_not_placed_when_a_later_run_has_its_page_forget_it() {
 fn a_part_that_is_called_alone_is_not_placed_behind_its_pages_back() {
     simulated(async |sim| {
         let bench = Bench::released(&sim, &[in_parts(2)]).await;
-        // Its ledger has yet to forget the second part.
+        // Its ledger still names the second part.
         bench.put(&in_parts(1)).await;
         reconcile(&bench.fast, &keys::page("post/a", 2)).await;
         assert!(!bench.second_part_has_a_ledger().await);

@@ -1,4 +1,4 @@
-//! A site's row, and the rows of its scans.
+//! Tests a site's row, and the rows of its scans.
 
 use engine::content::NO_SOURCE;
 use engine::rows::scan::{ContentScan, Pass, SiteStep, Step};
@@ -65,13 +65,13 @@ fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() {
             (2, row.epoch, &private)
         );
 
-        // Objects with other frames are of another epoch.
+        // Objects with other frames have another epoch.
         let (token, _) = table.fence_site(SITE).await.unwrap().unwrap();
         let styled = SiteSettings {
             stylesheet: Stylesheet::None,
             ..private
         };
-        // The second is the first, which arrives once more.
+        // The second request is the first, which arrives once more.
         for expected in [true, false] {
             let changed = table.change_site(&token, &styled, NO_SOURCE, 0).await;
             assert_eq!(changed.unwrap(), expected);
@@ -79,7 +79,7 @@ fn a_site_is_created_once_on_hold_and_its_settings_change_under_a_fence() {
         let styled = table.site(SITE).await.unwrap().unwrap();
         assert_ne!(styled.epoch, row.epoch);
 
-        // Indexes are counted under the version that was read, and the count of objects never lies below that of indexes.
+        // Indexes are counted under the version that was read, and the count of objects is never lower than that of indexes.
         assert_eq!((styled.indexes, styled.index_objects), (1, 1));
         assert!(!table.count_indexes(SITE, 2, 2, 2).await.unwrap());
         assert!(table.count_indexes(SITE, 3, 2, 5).await.unwrap());
