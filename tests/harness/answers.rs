@@ -1,4 +1,4 @@
-//! Answers of services that no service gave: a call is led to where it has no effect, and its answer is replaced.
+//! Simulated answers of services: a call is redirected to where it has no effect, and its answer is replaced.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use aws_sdk_s3::primitives::SdkBody;
 use aws_smithy_types::config_bag::{Storable, StoreReplace};
 use serde_json::{Value, json};
 
-/// The SDK's first pause before it tries again, in place of a second.
+/// The SDK's first pause before a retry, instead of a second.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The header that names an operation of DynamoDB.
 const TARGET: &str = "x-amz-target";
 
-/// An answer in place of the service's.
+/// An answer instead of the service's.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     status: u16,
@@ -39,7 +39,7 @@ impl Answer {
         Self { status, body }
     }
 
-    /// Returns the answer to a transaction that is cancelled since another one is at its last item.
+    /// Returns the answer to a transaction that is cancelled because of a conflict at its last item.
     pub(crate) fn cancelled(request: &HttpRequest) -> Result<Self, BoxError> {
         let input: Value = serde_json::from_slice(request.body().bytes().unwrap_or_default())?;
         let actions = input["TransactItems"].as_array().map_or(0, Vec::len);
@@ -72,7 +72,7 @@ pub(crate) fn is_dynamodb(request: &HttpRequest) -> bool {
     request.headers().contains_key(TARGET)
 }
 
-/// Returns what a request asks for: an operation of DynamoDB (`Query`) or a method of S3 (`PUT`).
+/// Returns the operation of a request to DynamoDB (`Query`), or the method of one to S3 (`PUT`).
 pub(crate) fn operation(request: &HttpRequest) -> &str {
     match request.headers().get(TARGET) {
         Some(target) => target.rsplit('.').next().unwrap_or(target),
@@ -89,7 +89,7 @@ pub(crate) fn mentions(request: &HttpRequest, text: &str) -> bool {
     }
 }
 
-/// Leads a signed request to an operation or a bucket that does not exist.
+/// Redirects a signed request to an operation or a bucket that does not exist.
 pub(crate) fn divert(request: &mut HttpRequest) -> Result<(), BoxError> {
     if is_dynamodb(request) {
         request
@@ -103,7 +103,7 @@ pub(crate) fn divert(request: &mut HttpRequest) -> Result<(), BoxError> {
     Ok(request.set_uri(nowhere)?)
 }
 
-/// Lets the SDK try again as often as it does, and sooner.
+/// Makes the SDK retry as often as usual, but sooner.
 pub(crate) fn retry_soon(config: &mut ConfigBag) {
     if let Some(retries) = config.load::<RetryConfig>().cloned() {
         let sooner = retries.with_initial_backoff(FIRST_PAUSE);

@@ -1,4 +1,4 @@
-//! Every call that the functions make, as IAM asks about it: which function, which action, on what.
+//! Records every call of the functions, as IAM sees it: which function, which action, on which resource.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,15 +16,15 @@ use serde_json::Value;
 
 use crate::answers;
 
-/// What IAM is asked for one call: a transaction is as many of these as it has actions.
+/// A permission that IAM checks for a call. A transaction needs one for each of its actions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Action {
-    /// IAM's name of it.
+    /// IAM's name of the action.
     pub name: String,
     /// The name of the table or the bucket.
     pub on: String,
-    /// What the leading key begins with, up to its first `#`, or the object's key, up to its first `/`. Nothing where a
-    /// policy has none to look at: a scan, a listing, a table whose leading keys are not ours.
+    /// The beginning of the leading key, up to its first `#`, or of the object's key, up to its first `/`. `None` if a policy
+    /// cannot restrict it: a scan, a listing, a table whose leading keys are not Waymark's.
     pub key: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl Action {
 pub struct Use {
     /// The function.
     pub function: &'static str,
-    /// What it did.
+    /// The action.
     pub action: Action,
 }
 
@@ -66,11 +66,11 @@ struct Recorded {
 }
 
 impl Calls {
-    /// Returns what was done.
+    /// Returns the recorded uses.
     ///
     /// # Panics
     ///
-    /// If a call was made for no function, or is of a kind that this does not know: it would be left out.
+    /// If a call belongs to no function, or is of an unknown kind, because it would be missing.
     #[must_use]
     pub fn uses(&self) -> BTreeSet<Use> {
         let recorded = self.0.lock().expect("not poisoned");
@@ -105,7 +105,7 @@ impl Observer for Calls {
     }
 }
 
-/// The bucket of a request to S3 that was sent.
+/// The bucket of a sent request to S3.
 #[derive(Debug)]
 struct Bucket(String);
 
@@ -143,7 +143,7 @@ impl Intercept for Calls {
         _: &RuntimeComponents,
         config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        // S3 tells who may list a bucket that an object is missing, and anyone else nothing but 403.
+        // S3 answers 404 for a missing object only to those who may list the bucket, and 403 to others.
         if context.response().status().as_u16() == 404
             && let Some(bucket) = config.load::<Bucket>()
         {
@@ -153,7 +153,7 @@ impl Intercept for Calls {
     }
 }
 
-/// What a request to S3, addressed by path, is about.
+/// The target of a request to S3, addressed by path.
 struct S3Target {
     bucket: String,
     key: String,
@@ -180,7 +180,7 @@ fn s3_actions(request: &HttpRequest, target: &S3Target) -> Result<Vec<Action>, S
         ("GET" | "HEAD", key) if !key.is_empty() => Ok(vec![on_object("s3:GetObject")]),
         ("PUT", key) if !key.is_empty() => {
             let mut actions = vec![on_object("s3:PutObject")];
-            // The ETag that it is compared with is the object's.
+            // The comparison needs the object's ETag.
             if request.headers().contains_key("if-match") {
                 actions.push(on_object("s3:GetObject"));
             }
@@ -190,7 +190,7 @@ fn s3_actions(request: &HttpRequest, target: &S3Target) -> Result<Vec<Action>, S
     }
 }
 
-/// What is done to an item, by the name of the member that says it in a transaction.
+/// The actions on an item, by the name of their member in a transaction.
 const OF_TRANSACTIONS: [(&str, &str); 4] = [
     ("ConditionCheck", "ConditionCheckItem"),
     ("Put", "PutItem"),

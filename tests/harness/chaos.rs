@@ -1,4 +1,4 @@
-//! Calls that fail as calls of services do, before or after they took effect, and calls that take their time.
+//! Calls that fail before or after they take effect, as calls of services do, and calls that are delayed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -19,12 +19,12 @@ use crate::answers::{self, Answer};
 #[cfg(test)]
 mod tests;
 
-/// The longest time that a call is held up.
+/// The longest delay of most calls.
 const LONGEST: Duration = Duration::from_millis(4);
-/// The same for the one in so many that is held up for long: until others have overtaken it.
+/// The longest delay of the others, during which other calls overtake them.
 const VERY_LONG: Duration = Duration::from_millis(400);
 const VERY_LONG_ONE_IN: f64 = 8.0;
-/// How often a fault lasts for all tries of a call: else the SDK's own retries would hide most of them.
+/// The share of faults that last for all tries of a call. The SDK's own retries hide most of the others.
 const LASTING: f64 = 0.5;
 
 /// A way for a call to fail.
@@ -33,11 +33,11 @@ enum Fault {
     HeldUp,
     NotSent,
     AnswerLost,
-    /// An error in place of the call.
+    /// An error instead of the call.
     Refused(u16, &'static str),
-    /// An error in place of its answer.
+    /// An error instead of its answer.
     Failed(u16, &'static str),
-    /// A transaction that another one is in the way of.
+    /// A transaction that conflicts with another one.
     Cancelled,
     /// A batch of which a part is left.
     Partial,
@@ -80,7 +80,7 @@ const OF_S3: [Fault; 4] = [
 const OF_A_PUT: [Fault; 3] = [
     Fault::Refused(409, "ConditionalRequestConflict"),
     Fault::Refused(412, "PreconditionFailed"),
-    // What the SDK gets that puts again since an answer was lost.
+    // The SDK's answer to a repeated put whose first answer was lost.
     Fault::Failed(412, "PreconditionFailed"),
 ];
 
@@ -100,7 +100,7 @@ fn faults_of(operation: &str) -> Vec<Fault> {
     [&OF_ANY_CALL, service, own].concat()
 }
 
-/// What happens to a try of a call.
+/// The outcome of a try of a call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     fault: Option<Fault>,
@@ -111,7 +111,7 @@ impl Storable for Fate {
     type Storer = StoreReplace<Self>;
 }
 
-/// What a `BatchGetItem` asks for, by table.
+/// The keys of a `BatchGetItem`, by table.
 #[derive(Clone, Debug)]
 struct Asked(HashMap<String, KeysAndAttributes>);
 
@@ -119,10 +119,10 @@ impl Storable for Asked {
     type Storer = StoreReplace<Self>;
 }
 
-/// What happens to the functions' calls, drawn from a seed.
+/// Faults of the functions' calls, from a seed.
 #[derive(Clone, Debug)]
 pub struct Chaos {
-    /// How likely each fault is that a call may meet.
+    /// The probability of each fault that a call may meet.
     probability: f64,
     state: Arc<Mutex<State>>,
 }
@@ -190,7 +190,7 @@ impl Chaos {
         if let Some(lasting) = before.filter(|fate| fate.lasting) {
             return lasting;
         }
-        // One draw: the first share of it is the first fault's, and so on; most of it is nobody's.
+        // One draw for all faults: the first share is the first fault's, and so on. Most of the range belongs to none.
         let share = (self.draw() / self.probability) as usize;
         let fault = faults_of(operation).get(share).copied();
         Fate {
@@ -216,7 +216,7 @@ impl Intercept for Chaos {
         config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         answers::retry_soon(config);
-        // Later on the input is gone.
+        // The input is no longer available later.
         if let Some(input) = context.input().downcast_ref::<BatchGetItemInput>()
             && let Some(asked) = &input.request_items
         {
@@ -242,7 +242,7 @@ impl Intercept for Chaos {
             _ => return Ok(()),
         }
         match fate.fault {
-            // An interceptor cannot await: a sleep holds up this worker.
+            // An interceptor cannot await, so a sleep blocks this worker.
             Some(Fault::HeldUp) => {
                 let long = self.draw() < 1.0 / VERY_LONG_ONE_IN;
                 let most = if long { VERY_LONG } else { LONGEST };
@@ -303,8 +303,8 @@ impl Intercept for Chaos {
     }
 }
 
-/// Takes half of the items, at least one, out of an answer: their keys are left to be asked for again. Whether there
-/// were any.
+/// Removes half of the items, at least one, from an answer, and returns their keys as unprocessed. Returns whether there were
+/// any.
 fn leave_unprocessed(
     asked: &HashMap<String, KeysAndAttributes>,
     output: &mut BatchGetItemOutput,

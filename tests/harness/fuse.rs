@@ -1,4 +1,4 @@
-//! A crash on demand: the functions' process dies before its n-th write, as far as anything outside can tell.
+//! Simulates a crash: seen from outside, the functions' process dies before its n-th write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents, SharedInterceptor};
 use aws_sdk_dynamodb::error::BoxError;
 
-/// Lets so many writes pass, and fails every later one before it is sent.
+/// Lets a number of writes pass, and fails every later one before it is sent.
 #[derive(Clone, Debug)]
 pub struct Fuse {
     left: Arc<AtomicI64>,
@@ -34,7 +34,7 @@ impl Fuse {
         self.left.store(writes, Ordering::SeqCst);
     }
 
-    /// Lets everything pass; says whether it had blown.
+    /// Lets everything pass. Returns whether it had blown.
     #[must_use]
     pub fn lift(&self) -> bool {
         self.left.swap(i64::MAX, Ordering::SeqCst) < 0

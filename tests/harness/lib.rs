@@ -1,8 +1,8 @@
-//! A world to test in: the whole stack on loopback, and a crawler that reads what it publishes.
+//! A test world: the whole stack on loopback, and a crawler that reads its published files.
 //!
-//! - Content is changed as any client would change it, through DynamoDB's endpoint; what is published is read over HTTP.
-//! - What only the engine does is tested without all this: `sim::scenarios`.
-//! - The crawler is strict: what it cannot read as the schemas say is a failed test.
+//! - Content is changed as by any client, through DynamoDB's endpoint. Published files are read over HTTP.
+//! - `sim::scenarios` test the engine without these servers.
+//! - The crawler is strict: a document that violates the schemas fails the test.
 
 mod answers;
 pub mod calls;
@@ -42,12 +42,12 @@ pub use sim::crawler::{Crawler, Entry};
 pub use sim::records::{SITE, post, settings, with};
 pub use waits::{PATIENCE, until, within};
 
-/// How long [`World::settle`] waits: far longer than it takes until everything that has happened is published.
+/// The time limit of [`World::settle`]: far longer than it takes until everything is published.
 const SETTLES: Duration = Duration::from_secs(180);
-/// Times that [`World::drop_sitemap_table`] begins again: a sweep comes once a second.
+/// The most tries of [`World::drop_sitemap_table`], because a sweep runs once a second.
 const DROPS: u32 = 20;
 
-/// Returns the functions' state, for calls by hand, with these clients.
+/// Returns the functions' state with these clients, for direct calls.
 #[must_use]
 pub fn functions(aws: &Aws, clock: &Clock) -> Regenerator {
     let env = clock.env();
@@ -70,19 +70,19 @@ pub struct World {
     pub stack: Stack,
     /// The functions' clock.
     pub clock: Clock,
-    /// Reads what is published.
+    /// Reads the published files.
     pub crawler: Crawler,
-    /// A client of the user's own: no fault is injected into it.
+    /// A client of the user's, without injected faults.
     client: aws_sdk_dynamodb::Client,
 }
 
 impl World {
-    /// Starts a stack on which nothing was ever loaded.
+    /// Starts a stack that was never loaded.
     pub async fn start() -> Self {
         Self::with(Options::default(), &[]).await
     }
 
-    /// Starts a stack that finds these records in its content table.
+    /// Starts a stack with these records in its content table.
     pub async fn with(options: Options, records: &[Value]) -> Self {
         let mut world = Self::idle(options).await;
         for record in records {
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// Returns what an operator's commands look at.
+    /// Returns the target of an operator's commands.
     #[must_use]
     pub fn target(&self) -> Target {
         Target {
@@ -156,7 +156,7 @@ impl World {
             .expect("deleted");
     }
 
-    /// Waits until everything that has happened is published.
+    /// Waits until all changes are published.
     ///
     /// # Panics
     ///
@@ -172,13 +172,13 @@ impl World {
         self.stack.check_panics().expect("no function panics");
     }
 
-    /// Waits until the stack has settled, and returns what is listed, by loc.
+    /// Waits until the stack has settled, and returns the listed entries by loc.
     pub async fn listed(&self) -> BTreeMap<String, Entry> {
         self.settle().await;
         self.crawler.entries().await
     }
 
-    /// Waits until the stack has settled, and returns the paths of what is listed, in order.
+    /// Waits until the stack has settled, and returns the listed paths, in order.
     pub async fn paths(&self) -> Vec<String> {
         let prefix = format!("https://{SITE}");
         self.listed()
@@ -203,7 +203,7 @@ impl World {
         request.send().await.expect("deleted");
     }
 
-    /// Deletes an object, cuts it off, or writes something else over it, whichever `how` falls on.
+    /// Deletes an object, cuts it, or overwrites it, as `how` selects.
     pub async fn lose_object(&self, key: &str, how: usize) {
         let s3 = self.stack.aws.s3().await;
         if how.is_multiple_of(3) {
@@ -224,7 +224,7 @@ impl World {
         request.send().await.expect("written");
     }
 
-    /// Puts a text that is none in place of an attribute of a sitemap table's row, or takes the attribute off.
+    /// Replaces an attribute of a row by a text, or removes it.
     pub async fn damage(&self, (pk, sk): (&str, &str), name: &str, text: Option<&str>) {
         let update = self
             .client
@@ -243,9 +243,9 @@ impl World {
         update.send().await.expect("damaged");
     }
 
-    /// Deletes every item of the sitemap table, those of the sites first. Where the table is dropped, nothing of it is
-    /// there when a function finds no site's row; here a sweep may find that while items are deleted: then all is done
-    /// again. Whoever drops the table waits until no function runs.
+    /// Deletes every item of the sitemap table, those of the sites first. After a real drop, the table is empty when a function
+    /// finds no site's row. Here a sweep may find none while items are still being deleted. Then the deletion starts again. An
+    /// operator who drops the table waits until no function runs.
     pub async fn drop_sitemap_table(&self) {
         for _ in 0..DROPS {
             self.settle().await;
@@ -292,7 +292,7 @@ impl World {
         rows
     }
 
-    /// Returns why a record's page is left out, by the name of the reason.
+    /// Returns the name of the reason why a record's page is excluded.
     pub async fn refusal(&self, id: &str) -> Option<String> {
         self.settle().await;
         let ledger = self.stack.reconciler.table.ledger(id).await.expect("read");
@@ -301,7 +301,7 @@ impl World {
             .map(|(name, _)| name)
     }
 
-    /// Ends it.
+    /// Ends the world.
     ///
     /// # Panics
     ///

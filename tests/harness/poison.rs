@@ -1,4 +1,4 @@
-//! Poison: calls that fail whenever they name something, until it is lifted.
+//! Poison: calls fail whenever they contain a text, until the poison is lifted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,18 +12,18 @@ use aws_sdk_dynamodb::error::BoxError;
 
 use crate::answers::{self, Answer};
 
-/// The answer that no other try would change.
+/// The answer of a permanent error.
 const FOR_GOOD: (u16, &str) = (400, "ValidationException");
-/// The answer that another try may change.
+/// The answer of a temporary error.
 const PASSING: (u16, &str) = (500, "InternalServerError");
-/// The answer to who has no permission.
+/// The answer to a client without permission.
 const DENIED: (u16, &str) = (400, "AccessDeniedException");
 
-/// Fails the calls that name something, before they take effect.
+/// Fails the calls that contain a text, before they take effect.
 #[derive(Clone, Debug)]
 pub struct Poison {
     answer: (u16, &'static str),
-    /// An operation of DynamoDB (`Query`) or a method of S3 (`PUT`); any if there is none.
+    /// An operation of DynamoDB (`Query`) or a method of S3 (`PUT`). `None` for any.
     operation: Option<&'static str>,
     names: String,
     lifted: Arc<AtomicBool>,
@@ -31,31 +31,31 @@ pub struct Poison {
 }
 
 impl Poison {
-    /// Returns a poison with which the service never takes a request that names this.
+    /// Returns a poison that permanently refuses requests with this text.
     #[must_use]
     pub fn for_good(names: &str) -> Self {
         Self::new(FOR_GOOD, None, names)
     }
 
-    /// Returns a poison with which the service never takes a request of this operation of DynamoDB that names this.
+    /// Returns a poison that permanently refuses requests of this operation of DynamoDB with this text.
     #[must_use]
     pub fn for_good_in(operation: &'static str, names: &str) -> Self {
         Self::new(FOR_GOOD, Some(operation), names)
     }
 
-    /// Returns a poison with which the service fails whenever a request names this.
+    /// Returns a poison that fails requests with this text temporarily.
     #[must_use]
     pub fn passing(names: &str) -> Self {
         Self::new(PASSING, None, names)
     }
 
-    /// Returns a poison with which the service fails whenever a request of this operation of DynamoDB or method of S3 names this.
+    /// Returns a poison that temporarily fails requests of this operation of DynamoDB or method of S3 with this text.
     #[must_use]
     pub fn passing_in(operation: &'static str, names: &str) -> Self {
         Self::new(PASSING, Some(operation), names)
     }
 
-    /// Returns a poison that denies permission for this operation of DynamoDB on what this names.
+    /// Returns a poison that denies permission for requests of this operation of DynamoDB with this text.
     #[must_use]
     pub fn denied_in(operation: &'static str, names: &str) -> Self {
         Self::new(DENIED, Some(operation), names)

@@ -15,7 +15,7 @@ use sim::document::Response;
 
 use crate::waits::within;
 
-/// What is served at an endpoint.
+/// The sites at an endpoint.
 #[derive(Clone, Debug)]
 pub struct Http {
     client: Client<HttpConnector, Empty<Bytes>>,

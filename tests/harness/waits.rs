@@ -1,17 +1,17 @@
-//! Waiting, with a limit: no test may hang, and one that waits in vain says for what.
+//! Waits with time limits. No test may hang, and a failed wait reports its condition.
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits for one thing: far longer than it takes on a machine that has much else to do.
+/// The time limit of a wait: far longer than necessary on a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
-/// The pause between two looks.
+/// The pause between two checks.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// Waits until this is so.
+/// Waits until a condition is met.
 ///
 /// # Panics
 ///
-/// If it is not so after [`PATIENCE`].
+/// If it is not met after [`PATIENCE`].
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {
     let caller = std::panic::Location::caller();
@@ -27,11 +27,11 @@ pub fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> impl Future<Ou
     }
 }
 
-/// Waits for what a future gives.
+/// Waits for the result of a future.
 ///
 /// # Panics
 ///
-/// If it gives nothing within [`PATIENCE`].
+/// If it is not complete within [`PATIENCE`].
 #[track_caller]
 pub fn within<T>(what: &str, waiting: impl Future<Output = T>) -> impl Future<Output = T> {
     let caller = std::panic::Location::caller();

@@ -1,27 +1,27 @@
-//! What it costs to watch a deployment, at each level of the template's parameter `Monitoring`. What is made at a level is
-//! read from the templates. A test holds `docs/COSTS.md` against it.
+//! The costs of watching a deployment, at each level of the template's parameter `Monitoring`. The resources of a level are read
+//! from the templates. A test compares `docs/COSTS.md` with these costs.
 
 use engine::metrics::{self, Monitoring};
 use serde_norway::{Mapping, Value};
 
-/// <https://aws.amazon.com/cloudwatch/pricing/>: a custom metric that has values in every hour of a month. AWS's own
-/// metrics cost nothing.
+/// <https://aws.amazon.com/cloudwatch/pricing/>: a custom metric with values in every hour of a month. AWS's own metrics are
+/// free.
 const METRIC: f64 = 0.30;
-/// A metric that an alarm looks at, for a month.
+/// A metric of an alarm, for a month.
 const ALARM_METRIC: f64 = 0.10;
 /// A dashboard for a month.
 const DASHBOARD: f64 = 3.0;
-/// Of the reasons to leave a page out, those that occur in a month: assumed. Each is a metric ([`metrics::refused`]).
+/// The number of reasons to exclude a page that occur in a month, as an assumption. Each is a metric ([`metrics::refused`]).
 const REASONS: usize = 6;
 
 const MAIN: &str = include_str!("../../template.yaml");
 const NESTED: &str = include_str!("../../infra/monitoring.yaml");
 
-/// What there is at a level.
+/// The resources of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watching {
     alarms: usize,
-    /// What they look at: each alarm's own.
+    /// The metrics of all alarms, each counted for its own alarm.
     alarm_metrics: usize,
     dashboards: usize,
     /// The custom metrics that the functions write, as if each had values in every hour.
@@ -29,7 +29,7 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// Counts what there is at this level.
+    /// Counts the resources of this level.
     pub fn at(monitoring: Monitoring) -> Self {
         let metrics = metrics::ALL
             .iter()
@@ -88,7 +88,7 @@ pub fn table() -> String {
     table
 }
 
-/// Returns the resources of the nested template that are made at a level, by name.
+/// Returns the resources of the nested template that are created at a level, by name.
 pub fn resources(monitoring: Monitoring) -> Mapping {
     let [main, nested]: [Value; 2] =
         [MAIN, NESTED].map(|text| serde_norway::from_str(text).expect("a template"));
@@ -102,7 +102,7 @@ pub fn resources(monitoring: Monitoring) -> Mapping {
         .collect()
 }
 
-/// Returns whether a resource or an output of a template is there at a level.
+/// Returns whether a resource or an output of a template exists at a level.
 pub fn is_made(template: &Value, resource: &Value, monitoring: Monitoring) -> bool {
     let condition = &resource["Condition"];
     assert!(!resource["Type"].is_null() || !resource["Value"].is_null());

@@ -12,7 +12,7 @@ use objects::{Document, ObjectKey, Objects, Precondition, Put};
 
 use super::*;
 
-/// Calls of each kind: enough for each fault to happen, most of them many times.
+/// The number of calls of each kind: enough for each fault to happen, most of them many times.
 const CALLS: u32 = 400;
 
 fn document() -> Document {
@@ -92,7 +92,7 @@ async fn calls_fail_before_and_after_their_effect_and_those_that_succeed_have_ha
     }
     assert!(read > 10 && unread > 0, "{read}, {unread}");
 
-    // Of the sitemap table, whose keys have other names: what is left of a batch can be asked for again.
+    // The keys of the sitemap table have other names. The rest of a batch can be requested again.
     let keys: BTreeSet<_> = ids[..20].iter().map(|id| keys::ledger(id)).collect();
     for id in &ids[..20] {
         stack.reconciler.table.fence(id).await.expect("written");
