@@ -33,9 +33,9 @@ const ON_LOOPBACK: Timeouts = Timeouts {
 /// The time limits of a call, so that a silent connection does not block its caller forever. Each function has its own limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// The limit of one try, until its answer is complete. For an object that is read as a stream, it is the limit until the
-    /// answer's head is complete, and then of each time without progress of the body. Time in which the reader asks for nothing
-    /// is not counted.
+    /// The limit of one try, until its answer is complete. For an object that is read as a stream, it limits the time until the
+    /// answer's head is complete. After that it limits each time without progress of the body. Time in which the reader asks for
+    /// nothing is not counted.
     pub attempt: Duration,
     /// The limit of a call with all its tries and the pauses between them. Reading a whole object is one call.
     pub operation: Duration,

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 pub const NAMESPACE: &str = "Waymark";
 /// Their dimension: the stack's name.
 pub const DIMENSION: &str = "Stack";
-/// Metrics of one line (the format's specification).
+/// The most metrics of one line (the format's specification).
 pub const MAX_METRICS: usize = 100;
 
 /// The unit of a metric, by CloudWatch's names.

@@ -161,7 +161,7 @@ impl Reconciler {
     }
 
     /// Reconciles pages, then their parts. A page that now has fewer parts is reconciled once more, because its ledger can forget
-    /// the removed parts only after those are cleared. A new part is placed only from the page's own ledger on.
+    /// the removed parts only after those are cleared. The reconcile of a new part begins with the page's own ledger.
     async fn with_parts(
         &self,
         pages: &[String],

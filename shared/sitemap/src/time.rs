@@ -104,8 +104,8 @@ impl When {
     }
 
     /// Parses a time as content systems and object mappers write it. In addition to [`When::parse`], it accepts a blank for the
-    /// `T`, the offsets `+0100`, `+01`, `+01:00:00`, ` UTC` and one after a blank, and a zone in brackets (RFC 9557), which is
-    /// used only if there is no offset. If `zone` is given, the offset may be missing.
+    /// `T`, and the offsets `+0100`, `+01`, `+01:00:00`, ` UTC` and one after a blank. It also accepts a zone in brackets (RFC
+    /// 9557), which is used only if there is no offset. If `zone` is given, the offset may be missing.
     ///
     /// # Errors
     ///

@@ -1,5 +1,6 @@
-//! Runs the large scenarios, and prints a line for each figure: `cargo bench -p waymark-sim --bench scale -- [--pages N]
-//! [NAME]...`
+//! Runs the large scenarios, and prints a line for each figure.
+//!
+//! `cargo bench -p waymark-sim --bench scale -- [--pages N] [NAME]...`
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

@@ -33,8 +33,8 @@ enum Damage {
     Exchanged,
 }
 
-/// Runs `then` on a site with a row of each kind: several shards, a free slot, a duplicate that waits, a timer, an archive, a
-/// page of two parts, a translation group, a video, and an edit for the feed. Addresses have each kind of spelling.
+/// Runs `then` on a site with a row of each kind: several shards, a free slot, a duplicate that waits, a timer and an archive,
+/// and also a page of two parts, a translation group, a video and an edit for the feed. Addresses have each kind of spelling.
 pub(crate) fn in_a_full_world<F: Future<Output = ()> + Send>(
     then: impl FnOnce(Run) -> F + Send + 'static,
 ) {

@@ -50,9 +50,9 @@ impl SitemapTable {
         Ok(Fenced::new(token, read_ledger(&key, &item)?))
     }
 
-    /// Puts a fresh token into the ledger as [`SitemapTable::fence`] does, and then verifies the ledger. Rows that do not exist
-    /// are removed from it. `found` are rows that seem to be the record's, and those that are get added. A ledger that cannot be
-    /// read counts as lost.
+    /// Puts a fresh token into the ledger as [`SitemapTable::fence`] does, and then verifies the ledger. Everything that the rows
+    /// do not confirm is removed from it. `found` are rows that seem to be the record's. Those that are get added. A ledger that
+    /// cannot be read counts as lost.
     pub async fn fence_verified(&self, id: &str, found: &[Key]) -> Result<Fenced, EngineError> {
         let key = keys::ledger(id);
         let (token, item) = self.fence_row(&key, None).await?.unwrap_or_default();

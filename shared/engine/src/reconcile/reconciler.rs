@@ -90,8 +90,8 @@ pub(super) struct Tried {
     pub(super) outcome: Reconciled,
     /// The highest part that may have anything placed.
     pub(super) parts: u32,
-    /// Whether the page's own ledger has to be reconciled again, because it names a part that the record no longer has, or
-    /// because it was no longer under this run's fence when a part was to be placed.
+    /// Whether the page's own ledger has to be reconciled again. Either it names a part that the record no longer has, or it was
+    /// no longer under this run's fence when a part was to be placed.
     pub(super) again: bool,
     /// The fence's token.
     pub(super) token: String,

@@ -182,8 +182,9 @@ impl Regenerator {
 /// Returns the numbers of the indexes in the order of their puts. At each moment, every sitemap that stays is in one of the
 /// indexes, and a cascade lists no index that does not exist.
 ///
-/// - An index goes before those that now list the sitemaps it is going to list, even if it lists them already. Other publishers
-///   run at the same time, so an object may be older than the next one: its put is lost then.
+/// - An index goes before those that now list the sitemaps it is going to list, even if it lists them already. Which sitemaps the
+///   others list decides, not how many. Other publishers run at the same time, so an object may be older than the next one: its
+///   put is lost then.
 /// - A run that died has left some indexes as it put them and some as they were before. Each of two may list what the other is
 ///   going to list. Then the one goes first whose sitemaps are in others too. Of several the oldest goes first, since the lines
 ///   of newer ones stay. If there is none, a sitemap is in no index until its own is put.

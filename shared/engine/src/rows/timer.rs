@@ -91,7 +91,7 @@ pub(crate) struct Rung {
 /// A record to reconcile at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
-    /// The time in Unix seconds.
+    /// When it is due, in Unix seconds.
     pub due: i64,
     /// The record's id.
     pub id: String,
