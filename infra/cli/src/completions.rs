@@ -18,14 +18,14 @@ const NAME: &str = "waymark";
 
 #[derive(Args)]
 pub(crate) struct Completions {
-    /// The shell
+    /// Shell that runs the script
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
 #[derive(Args)]
 pub(crate) struct Man {
-    /// Write a page for each verb into this folder, which is created; otherwise the command's own page is printed
+    /// Write all pages into this folder (created if missing) instead of printing one
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }

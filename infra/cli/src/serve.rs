@@ -35,8 +35,8 @@ const MAX_LEFT_OUT_SHOWN: usize = 20;
 
 #[derive(Args, Clone)]
 pub(crate) struct Serve {
-    /// Content to load, JSON Lines, plain or gzipped; - reads standard input; repeatable [default: a sample site, if
-    /// there is no content yet and no table of your own]
+    /// Load this content file: JSON Lines, plain or gzipped; - reads standard input (repeatable) [default: a sample site,
+    /// if there is no content]
     #[arg(long, value_name = "FILE")]
     content: Vec<PathBuf>,
     /// Port of the sites; 0 takes any free port
@@ -48,16 +48,15 @@ pub(crate) struct Serve {
     /// Port of S3; 0 takes any free port
     #[arg(long, default_value_t = S3_PORT)]
     s3_port: u16,
-    /// Keep state in this folder between runs [default: a temporary folder]
+    /// Keep tables and bucket in this folder between runs [default: a temporary folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Notify this IndexNow endpoint of changes on sites that have a key: https, or a server of yours on 127.0.0.1
-    /// [default: no notifications]
+    /// Notify this IndexNow endpoint of changes on sites with a key: https, or a server on 127.0.0.1 [default: none]
     #[arg(long, value_name = "URL", value_parser = Endpoint::parse)]
     indexnow_endpoint: Option<Endpoint>,
     #[command(flatten)]
     source: SourceArgs,
-    /// Print a summary and exit once everything is published; status 1 if a line of a content file was malformed
+    /// Exit with a summary once everything is published
     #[arg(long)]
     once: bool,
 }

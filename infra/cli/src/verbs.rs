@@ -19,15 +19,23 @@ use crate::{
 const NO_SERVE: &str = "this build has no `serve`, the default: choose another subcommand (`waymark --help`), or build with `cargo \
                         build --bin waymark`";
 
-/// What was asked for.
+/// Returns the table of exit statuses that ends a verb's `--help`.
+fn exit(success: &str, negative: &str, failure: &str) -> String {
+    format!("Exit status:\n  0  {success}\n  1  {negative}\n  2  {failure}")
+}
+
+/// Command line.
 #[derive(Parser)]
-#[command(name = "waymark", about = "Keeps a site's sitemaps true")]
+#[command(
+    name = "waymark",
+    about = "Publish sitemaps from a content table, and check the sitemaps of any site"
+)]
 #[command(version, long_version = env!("WAYMARK_VERSION"))]
 pub struct Cli {
-    /// Print the result as one JSON document; nothing is printed if the status is 2
+    /// Print the result as one JSON document (none if the exit status is 2)
     #[arg(long, global = true)]
     json: bool,
-    /// When to colour text: auto, on a terminal unless NO_COLOR is set
+    /// Colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)
     #[arg(long, global = true, value_name = "WHEN", value_parser = color, default_value = "auto")]
     color: Color,
     #[command(subcommand)]
@@ -39,7 +47,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run everything on this machine: DynamoDB, S3, the functions and the sites over HTTP (the default)
+    /// Run DynamoDB, S3, the functions and the sites on this machine (the default)
     #[cfg(feature = "serve")]
     Serve(serve::Serve),
     #[cfg(not(feature = "serve"))]
@@ -48,35 +56,46 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         _options: Vec<std::ffi::OsString>,
     },
-    /// Check every row and every object against what it was made from; status 1 if something is wrong
+    /// Compare every row and published file with its source, and repair differences
+    #[command(after_help = exit("nothing is wrong or all is repaired", "something is wrong", "nothing was compared"))]
     Audit(audit::command::Audit),
-    /// Publish content files into a folder, for any web server; status 1 if a line was malformed
+    /// Publish content files into a folder for any web server
+    #[command(after_help = exit("all is published", "a line was malformed", "nothing was published"))]
     Build(build::command::Build),
-    /// Check the sitemaps of any site, file or folder; status 1 if something is wrong
+    /// Check the sitemaps of any site, folder, file or bucket
+    #[command(after_help = exit("nothing fails", "a finding is as severe as --fail-on", "nothing could be checked"))]
     Check(Box<check::command::Check>),
-    /// Compare what two sitemaps, sites, folders or content files list; status 1 if it differs
+    /// Compare the pages that two sites, sitemaps, folders or content files list
+    #[command(after_help = exit("they list the same", "they differ", "one could not be read to its end"))]
     Diff(Box<diff::command::Diff>),
-    /// Explain why pages are listed, or why not; status 1 if no record has an address or an id
+    /// Explain why a page is in the sitemaps, or why not
+    #[command(after_help = exit("each page has a record", "one has none", "the command failed"))]
     Explain(explain::command::Explain),
-    /// Make content records of a site's sitemaps, or of what another system exports; status 1 if a source was not whole
+    /// Make content records from a site's sitemaps or another system's export
+    #[command(after_help = exit("every source was read to its end", "one was not", "no record was made"))]
     Import(Box<import::command::Import>),
-    /// Write content into the table, in bulk; status 1 if a line was malformed
+    /// Write content files into the content table in bulk
+    #[command(after_help = exit("every line is in the table", "a line was malformed or --max-deletes was exceeded", "the load stopped"))]
     Load(Box<load::command::Load>),
     /// Print the records of the content table as JSON Lines
     Export(Box<export::command::Export>),
-    /// Show the state of each site and what goes on, or wait until it is published; status 1 if it is not
+    /// Show each site's state and running scans, or wait until it is published
+    #[command(after_help = exit("yes, or the state is shown", "--until timed out or --fail-on found problems", "the command failed"))]
     Status(status::command::Status),
-    /// Check a field mapping for a table of your own, and print it in the form for a parameter; status 1 if it is malformed
+    /// Check the field mapping of your own table, and print it as a stack parameter
+    #[command(after_help = exit("the mapping is valid", "it is not", "the command failed"))]
     Mapping(mapping::command::Mapping),
-    /// Replay failed batches from a deployment's failure bucket; status 1 if some are left
+    /// Replay failed batches from a deployment's failure bucket
+    #[command(after_help = exit("the bucket is empty", "some batches are left", "nothing was replayed"))]
     Redrive(redrive::command::Redrive),
-    /// Have CloudFront forget what it keeps of a site, for a takedown
+    /// Invalidate a site's cached files in CloudFront
+    #[command(after_help = exit("CloudFront accepted the invalidation (with --wait: finished it)", "--wait timed out", "nothing was invalidated"))]
     Purge(purge::command::Purge),
-    /// Print the sample site's content, with its latest dates as of now
+    /// Print the records of the sample site, with recent dates
     Sample,
-    /// Print a script that completes this command in a shell
+    /// Print a completion script for a shell
     Completions(completions::Completions),
-    /// Print the manual page, or write one for each verb
+    /// Print the manual page, or write the pages of all verbs
     Man(completions::Man),
 }
 

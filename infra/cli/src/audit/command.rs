@@ -25,17 +25,17 @@ const PAUSE: Duration = Duration::from_secs(4);
 
 #[derive(Args)]
 pub(crate) struct Audit {
-    /// Repair what is found
+    /// Repair the differences found
     #[arg(long)]
     repair: bool,
-    /// Repair although the stack is of another version than this command
+    /// Repair even if the stack's version differs from this command's
     #[arg(long, requires = "repair")]
     ignore_version: bool,
-    /// Tell of this problem alone, such as object_lost; repeatable. Everything is looked at all the same
+    /// Report only this problem, such as object_lost (repeatable)
     #[arg(long, value_name = "PROBLEM", value_parser = PossibleValuesParser::new(Problem::ALL.map(Problem::name)),
         conflicts_with = "repair", hide_possible_values = true)]
     only: Vec<String>,
-    /// Print each finding as a line of JSON as soon as it is found, then the summary
+    /// Print each finding as a JSON line at once, then the summary
     #[arg(long, conflicts_with = "json")]
     pub(crate) jsonl: bool,
     #[command(flatten)]

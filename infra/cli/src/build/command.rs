@@ -19,26 +19,25 @@ use crate::terminal::text::counted;
 
 #[derive(Args)]
 pub(crate) struct Build {
-    /// Content, JSON Lines, plain or gzipped; - reads standard input
+    /// Content files: JSON Lines, plain or gzipped; - reads standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The folder to write: the files of one site
+    /// Folder for the files of one site
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Give each site a folder in DIR, called as its host is
+    /// Write each site into a folder of DIR named after its host
     #[arg(long)]
     per_site: bool,
-    /// Replace files in DIR that no build made
+    /// Replace files in DIR that no build wrote
     #[arg(long)]
     force: bool,
-    /// Delete files in DIR that earlier builds made and this one does not
+    /// Delete files in DIR that only earlier builds wrote
     #[arg(long)]
     prune: bool,
-    /// Publish as of this time, such as 2026-11-15T12:00:00Z [default: now]. The same content at the same time gives the same
-    /// bytes
+    /// Publish as of this time, such as 2026-11-15T12:00:00Z, for reproducible files [default: now]
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<i64>,
-    /// Show also what is left out, by reason, with N examples of each [default: 20]
+    /// Show excluded pages by reason, with N examples each [default: 20]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20")]
     left_out: Option<usize>,
 }

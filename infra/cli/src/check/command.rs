@@ -36,82 +36,82 @@ use crate::values::{duration, map, origin, url};
 
 #[derive(Args)]
 pub(crate) struct Check {
-    /// A site (https://host/), a sitemap or index (its URL), a folder or file of a build, s3://bucket/prefix, or - for
-    /// standard input
+    /// A site with its scheme (https://host/), a sitemap, a folder, a file, s3://bucket/prefix, or - for standard input
     #[arg(value_name = "TARGET", required_unless_present_any = ["list_rules", "explain", "stack", "config_env"])]
     targets: Vec<String>,
-    /// Where a folder, a file or a bucket will be served from, such as `https://www.example.com`
+    /// Origin that will serve a folder, file or bucket, such as `https://www.example.com`
     #[arg(long, value_name = "URL")]
     origin: Option<String>,
-    /// Check each site that the deployment of this CloudFormation stack publishes, at its public address
+    /// Check each site that this CloudFormation stack publishes, at its public address
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "config_env")]
     stack: Option<String>,
-    /// The same of the stack that samconfig.toml in this folder names for this environment
+    /// Like --stack, with the stack name of environment ENV in ./samconfig.toml
     #[arg(long, value_name = "ENV")]
     config_env: Option<String>,
-    /// The stack's or the bucket's region [default: samconfig.toml's, AWS_REGION, the profile's]
+    /// AWS region of the stack or bucket [default: samconfig.toml's, AWS_REGION, the profile's]
     #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new())]
     region: Option<String>,
-    /// Whose rules hold
+    /// Rule sets, comma-separated: protocol, google, bing, yoast, waymark
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "protocol,google,bing", value_parser = profile)]
     profile: Vec<Profile>,
-    /// The form of the report: text, json, jsonl, sarif, junit, markdown or github, perhaps into a file; repeatable
+    /// Report format: text, json, jsonl, sarif, junit, markdown or github; =FILE writes it to a file (repeatable)
     #[arg(long, value_name = "FORMAT[=FILE]", value_parser = format)]
     format: Vec<Form>,
-    /// The least finding that makes the status 1
+    /// Lowest severity that makes the exit status 1: error, warning, note or never
     #[arg(long, value_name = "SEVERITY|never", default_value = "error", value_parser = fail_on)]
     fail_on: FailOn,
-    /// Set a rule's severity: off, note, warning or error; a prefix, such as ext., means all of a group; repeatable
+    /// Set the severity of a rule or a prefix such as ext.: off, note, warning or error (repeatable)
     #[arg(long, value_name = "RULE=SEVERITY", value_parser = level)]
     rule: Vec<(Vec<Rule>, Option<Severity>)>,
-    /// Check these rules alone; prefixes work
+    /// Check only these rules, or prefixes such as lastmod.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
     only: Vec<Vec<Rule>>,
-    /// Leave these rules out; prefixes work
+    /// Skip these rules, or prefixes such as lastmod.
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
     skip: Vec<Vec<Rule>>,
-    /// Follow this file [default: waymark-check.toml here, or the nearest one above, up to the repository's root]
+    /// Configuration file [default: the nearest waymark-check.toml, from here up to the repository's root]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Leave out the findings that are in this file
+    /// Ignore the findings recorded in this file
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write what is found into the file of --baseline, in place of what it has; status 0
+    /// Record the current findings in the --baseline file, and exit with 0
     #[arg(long, requires = "baseline")]
     write_baseline: bool,
-    /// The URLs that should be listed: one a line, or as JSON or JSON Lines {"loc", "lastmod", "images", "alternates"}
+    /// Compare with these URLs: one per line, or JSON or JSON Lines of {"loc", "lastmod", "images", "alternates"}
     #[arg(long, value_name = "FILE")]
     expected: Option<PathBuf>,
-    /// Ask for so many of the listed pages, too, or for all; two runs draw the same
+    /// Also fetch N listed pages (always the same sample), or all, and check status, redirects, noindex and canonical
     #[arg(long, value_name = "N|all", default_value = "0", value_parser = pages)]
     pages: usize,
-    /// Look at so many sitemaps at once
+    /// Number of sitemaps to check in parallel
     #[arg(long, value_name = "N", default_value_t = 4)]
     jobs: usize,
     #[command(flatten)]
     requests: Requests,
-    /// Ask origin B for what is at origin A, with A's Host header, as for a staging host; repeatable
+    /// Fetch what is at origin A from origin B, such as `https://www.example.com=http://127.0.0.1:8080`; sends A's Host
+    /// (repeatable)
     #[arg(long, value_name = "A=B", value_parser = map)]
     map: Vec<(String, String)>,
-    /// Take no longer for all of it, such as 10m or 2h; what is not looked at then is said
+    /// Maximum time for the whole check, such as 10m or 2h; reports what is unchecked
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     max_time: Duration,
-    /// Look at no more sitemaps and indexes of a target
+    /// Maximum number of sitemaps and indexes per target
     #[arg(long, value_name = "N", default_value_t = u64::from(MAX_ENTRIES) + 1)]
     max_sitemaps: u64,
-    /// Look at no more URLs of a target
+    /// Maximum number of URLs per target
     #[arg(long, value_name = "N", default_value_t = u64::from(MAX_ENTRIES) * u64::from(MAX_ENTRIES))]
     max_urls: u64,
-    /// Read no more bytes of a document, uncompressed
+    /// Maximum uncompressed bytes per document
     #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
     max_bytes: u64,
-    /// Show at most so many findings of a rule; files hold more
+    /// Maximum findings shown per rule; report files hold more
     #[arg(long, value_name = "N", default_value_t = 50)]
     max_findings: u64,
-    /// List the rules, and check nothing
+    /// List the rules and exit
     #[arg(long)]
     list_rules: bool,
-    /// Explain a rule, and check nothing
+    /// Explain a rule and exit
     #[arg(long, value_name = "RULE", value_parser = config::rules)]
     explain: Vec<Vec<Rule>>,
 }

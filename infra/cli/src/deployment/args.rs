@@ -39,21 +39,21 @@ pub(crate) struct Place {
 /// Which deployment, if any: at most one of the first three.
 #[derive(Args)]
 pub(crate) struct Deployed {
-    /// Look at the deployment of this CloudFormation stack, not at the local stack
+    /// Use the deployment of this CloudFormation stack instead of the local stack
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(),
         conflicts_with_all = ["config_env", "deployment"])]
     stack: Option<String>,
-    /// Look at the stack that samconfig.toml in this folder names for this environment
+    /// Like --stack, with the stack name of environment ENV in ./samconfig.toml
     #[arg(long, value_name = "ENV", conflicts_with = "deployment")]
     config_env: Option<String>,
-    /// Look at the deployment that the environment names: CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, SITES, SOURCE_TABLE,
-    /// SOURCE_MAPPING, for `redrive` FAILURE_BUCKET, and AWS's own variables
+    /// Take table and bucket names from environment variables: CONTENT_TABLE, SITEMAP_TABLE, BUCKET_NAME, … (listed in
+    /// docs/OPERATIONS.md)
     #[arg(long)]
     deployment: bool,
-    /// The deployment's region [default: samconfig.toml's, AWS_REGION, the profile's]
+    /// AWS region [default: samconfig.toml's, AWS_REGION, the profile's]
     #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new())]
     region: Option<String>,
-    /// The AWS profile whose credentials are used [default: the environment's credentials, AWS_PROFILE]
+    /// AWS profile with the credentials [default: the environment's credentials, AWS_PROFILE]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     profile: Option<String>,
 }

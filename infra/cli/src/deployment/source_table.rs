@@ -12,10 +12,10 @@ use crate::mapping;
 /// A table of the user's own whose items are content too.
 #[derive(Args, Clone)]
 pub(crate) struct SourceArgs {
-    /// A table of your own in the local stack's DynamoDB, created if it does not exist, whose items are content too
+    /// Also publish the items of your own table in the local DynamoDB (created if missing)
     #[arg(long, value_name = "NAME", requires = "source_mapping")]
     pub(crate) source_table: Option<String>,
-    /// Its field mapping: see docs/MAPPING.md
+    /// Field mapping of --source-table (docs/MAPPING.md)
     #[arg(long, value_name = "FILE", requires = "source_table")]
     source_mapping: Option<PathBuf>,
 }

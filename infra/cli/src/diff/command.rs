@@ -31,14 +31,14 @@ use crate::values::{duration, map, url};
 
 #[derive(Args)]
 pub(crate) struct Diff {
-    /// What was: a site (https://host/), a sitemap or index (its URL), a folder, a file, s3://bucket/prefix, or content
-    /// (.jsonl). With --stack the only side
+    /// Old side: a site (https://host/), a sitemap, a folder, a file, s3://bucket/prefix, or content (.jsonl). With
+    /// --stack, the new side
     #[arg(value_name = "A")]
     a: String,
-    /// What is: the same
+    /// New side, like A; not with --stack
     #[arg(value_name = "B", required_unless_present_any = ["stack", "config_env", "deployment"])]
     b: Option<String>,
-    /// Compare these alone of a page that both list
+    /// Compare only these fields of pages that both sides list
     #[arg(
         long,
         value_name = "LIST",
@@ -46,36 +46,36 @@ pub(crate) struct Diff {
         default_value = "loc,lastmod,images,alternates,videos,news"
     )]
     fields: Vec<Field>,
-    /// Leave out addresses that match, such as '/tag/*'; repeatable
+    /// Ignore URLs that match, such as '/tag/*' (repeatable)
     #[arg(long, value_name = "PATTERN")]
     ignore: Vec<String>,
-    /// Take lastmods that are no further apart for the same, such as 1m
+    /// Treat lastmods this close as equal, such as 1m
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = within)]
     lastmod_within: Duration,
-    /// Take addresses at origin A for those at origin B, as of a staging host; repeatable
+    /// Treat URLs at origin A as URLs at origin B, for a staging host (repeatable)
     #[arg(long, value_name = "A=B", value_parser = map)]
     map: Vec<(String, String)>,
-    /// Read the sitemaps that a side names at its own origin, as of a staging host that names the public one
+    /// Read each side's sitemaps at its own origin, even if it refers to another host
     #[arg(long)]
     same_origin: bool,
-    /// Compare URLs as they are written: two spellings of an address are two
+    /// Compare URLs byte for byte, without normalizing them
     #[arg(long)]
     exact: bool,
-    /// Print the counts alone
+    /// Print only the counts
     #[arg(long)]
     summary: bool,
-    /// The form of the result [default: text; json with --json]
+    /// Output format [default: text; json with --json]
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
-    /// Status 1 only if more pages are gone than this, such as 1% or 100
+    /// Exit with 1 only if more pages are gone, such as 1% or 100
     #[arg(long, value_name = "N", value_parser = MaxRemoved::parse)]
     max_removed: Option<MaxRemoved>,
-    /// The site of --stack that is compared [default: B's host, or the only one]
+    /// Site of --stack to compare [default: the other side's host, or the only site]
     #[arg(long, value_name = "HOST")]
     site: Option<String>,
     #[command(flatten)]
     deployed: Deployed,
-    /// Read so many sitemaps at once
+    /// Number of sitemaps to read in parallel
     #[arg(long, value_name = "N", default_value_t = 4)]
     jobs: usize,
     #[command(flatten)]

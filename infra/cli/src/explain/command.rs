@@ -21,13 +21,13 @@ use crate::terminal::output::{Format, Output, note};
 
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// Its address, or its record's id
+    /// Page to explain: its URL, or the id of its record
     #[arg(value_name = "URL|ID", value_parser = NonEmptyStringValueParser::new(), required_unless_present = "from")]
     what: Option<String>,
-    /// Explain each line of a file, or its column URL if it is CSV, as Search Console exports it; - reads standard input
+    /// Explain each URL or id in a file: one per line, or a CSV column URL; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "what")]
     from: Option<PathBuf>,
-    /// How to print what a file asks for
+    /// Output format with --from
     #[arg(
         long,
         value_name = "FORMAT",
@@ -41,11 +41,11 @@ pub(crate) struct Explain {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ListFormat {
-    /// A line each, for people
+    /// One line per page
     Table,
     /// Comma-separated values
     Csv,
-    /// As with --json
+    /// JSON, like --json
     Json,
 }
 

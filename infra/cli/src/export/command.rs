@@ -22,19 +22,19 @@ pub(crate) struct Export {
     /// Export only the records of this type
     #[arg(long = "type", value_name = "TYPE")]
     type_name: Option<String>,
-    /// Export only what has changed since this time, or this day, and what has no date
+    /// Export only records changed since this time or day, or without a date
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<i64>,
     /// Write the records to this file, gzipped if it ends in .gz [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Gzip the records
+    /// Compress the records with gzip
     #[arg(long)]
     gzip: bool,
-    /// Write DynamoDB's own JSON, which has sets, binaries and long numbers, too
+    /// Write DynamoDB's typed JSON, which keeps sets, binaries and long numbers
     #[arg(long)]
     typed: bool,
-    /// Export this table instead, whose primary key is id
+    /// Export this table instead; its primary key must be id
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 }

@@ -12,22 +12,23 @@ use crate::values::{Rate, duration, rate};
 /// The options of every verb that asks the servers of others.
 #[derive(Args)]
 pub(crate) struct Requests {
-    /// Send at most so many requests a second, such as 10/s; 0 for no limit
+    /// Maximum requests per second, such as 10/s; 0 for no limit
     #[arg(long, value_name = "N/s", default_value = "10/s", value_parser = rate)]
     rate: Rate,
-    /// Wait so long for a whole answer, such as 30s or 2m
+    /// Maximum time for one complete response, such as 30s or 2m
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) timeout: Duration,
-    /// Try again so often what may pass
+    /// Retries after a failure that may be temporary
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
-    /// Send a header to the hosts that are named here. For a secret name a variable: "Authorization: $TOKEN"; repeatable
+    /// Send this header to the hosts named on the command line (repeatable); read secrets from a variable:
+    /// 'Authorization: $TOKEN'
     #[arg(long, value_name = "NAME: VALUE")]
     header: Vec<String>,
-    /// Also ask private, loopback and link-local addresses that a site names, besides those that are named here
+    /// Also fetch from private, loopback and link-local addresses that a site refers to
     #[arg(long)]
     allow_private: bool,
-    /// How to introduce itself
+    /// User-Agent header to send
     #[arg(long, value_name = "TEXT", default_value = concat!("waymark/", env!("CARGO_PKG_VERSION")))]
     user_agent: String,
 }

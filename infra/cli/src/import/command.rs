@@ -26,21 +26,21 @@ use crate::values::{host, map, origin, since, url};
 /// What becomes of the alternates of a sitemap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Alternates {
-    /// They stay as they are.
+    /// Keep them in each record
     Keep,
-    /// Pages that all list each other become a translation group.
+    /// Turn pages that all list each other into a translation group
     Group,
 }
 
 #[derive(Args)]
 pub(crate) struct Import {
-    /// A site (https://host/), a URL, a folder of sitemaps, a file, or - for standard input
+    /// A site with its scheme (https://host/), a URL, a folder of sitemaps, a file, or - for standard input
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
-    /// What the sources are: sitemap, wxr, csv, json, jsonl, feed or urls [default: what they look like]
+    /// Format of the sources: sitemap, wxr, csv, json, jsonl, feed or urls [default: detected]
     #[arg(long, value_name = "FORMAT", value_parser = from)]
     from: Option<SourceKind>,
-    /// How the items of csv, json and jsonl become records: as in docs/MAPPING.md, without key, with items and id
+    /// Field mapping for csv, json and jsonl (docs/MAPPING.md; without key, optionally with items and id)
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
     /// Write the records to this file, gzipped if it ends in .gz [default: standard output]
@@ -49,37 +49,37 @@ pub(crate) struct Import {
     /// Also write the report to this file, as JSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Replace the beginning A of addresses by B; repeatable
+    /// Replace the prefix A of addresses by B (repeatable)
     #[arg(long, value_name = "A=B", value_parser = map_url)]
     map_url: Vec<(String, String)>,
-    /// Import only what is on this host, which addresses without a host are on, too
+    /// Import only pages of this host; relative addresses belong to it
     #[arg(long, value_name = "HOST", value_parser = host)]
     site: Option<String>,
-    /// The language of records without one
+    /// Language for records without one
     #[arg(long, value_name = "CODE", value_parser = language)]
     language: Option<String>,
-    /// Leave out what has not changed since this time, or this day
+    /// Import only pages changed since this time or day, or without a date
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<i64>,
-    /// What becomes of a sitemap's alternates: keep them, or group pages that list each other
+    /// Handling of a sitemap's alternates
     #[arg(long, value_enum, default_value = "keep")]
     alternates: Alternates,
-    /// Import only these types of WordPress's posts, such as post,page,product [default: those that have pages, as far as can be told]
+    /// Import only these WordPress post types, such as post,page,product [default: those that seem public]
     #[arg(long, value_name = "TYPE", value_delimiter = ',')]
     types: Vec<String>,
-    /// The zone of WordPress's dates that are not in GMT, such as Europe/Berlin or +01:00
+    /// Time zone of WordPress dates that are not in GMT, such as Europe/Berlin or +01:00
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     zone: Option<Zone>,
-    /// Also write the records of the archives of a WordPress export's terms, and of its front page
+    /// Also write records for a WordPress export's front page and term archives
     #[arg(long)]
     archives: bool,
-    /// Where the archives of a taxonomy are, such as category=/topics/{path}/; repeatable
+    /// Address pattern of a taxonomy's archives, such as category=/topics/{path}/ (repeatable)
     #[arg(long, value_name = "TAXONOMY=PATH", value_parser = archive_url, requires = "archives")]
     archive_url: Vec<(String, String)>,
-    /// Also write the record of each site's settings
+    /// Also write each site's settings record
     #[arg(long)]
     settings: bool,
-    /// Ask the origin A at the origin B instead; repeatable
+    /// Fetch what is at origin A from origin B, such as `https://www.example.com=http://127.0.0.1:8080` (repeatable)
     #[arg(long, value_name = "A=B", value_parser = map)]
     map: Vec<(String, String)>,
     #[command(flatten)]

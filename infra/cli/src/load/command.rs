@@ -28,39 +28,39 @@ use crate::values::{Rate, duration, rate};
 
 #[derive(Args)]
 pub(crate) struct Load {
-    /// Content, JSON Lines, plain or gzipped; - reads standard input
+    /// Content files: JSON Lines, plain or gzipped; - reads standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     place: Place,
-    /// Write nothing, and say what would be written, listed and left out, and what it would cost
+    /// Write nothing; show what would be written, listed and excluded, and the cost
     #[arg(long)]
     dry_run: bool,
-    /// Write at most so many records a second; 0 is no limit
+    /// Maximum records written per second; 0 for no limit
     #[arg(long, value_name = "N/s", value_parser = rate, default_value = "0")]
     rate: Rate,
-    /// Write so many batches of 25 at the same time; fewer while the table throttles
+    /// Batches of 25 records to write in parallel; fewer while the table throttles
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// Do not write what the table has already
+    /// Skip records that are in the table unchanged
     #[arg(long)]
     if_changed: bool,
-    /// Delete the records in the scope that no line has
+    /// Delete the table's records in --scope that are not in the files
     #[arg(long, requires = "scope")]
     delete_missing: bool,
-    /// What --delete-missing looks at, such as type=post,site=www.example.com
+    /// Records that --delete-missing may delete, such as type=post,site=www.example.com
     #[arg(long, value_name = "SCOPE", value_parser = scope, requires = "delete_missing")]
     scope: Option<Scope>,
-    /// Delete nothing if more are missing: a number, or a part of the scope such as 5%
+    /// Delete nothing if more records are missing: a number, or a share of --scope such as 5%
     #[arg(long, value_name = "N|N%", value_parser = limit, default_value = "5%")]
     max_deletes: Limit,
-    /// Load into this table instead, whose primary key is id
+    /// Load into this table instead; its primary key must be id
     #[arg(long, value_name = "NAME", conflicts_with = "publish")]
     table: Option<String>,
-    /// Write the settings of this site last, once everything else was read by `ingest`, and wait until it is published
+    /// First load: write HOST's settings after all records are processed, then wait until it is live
     #[arg(long, value_name = "HOST", value_parser = host, conflicts_with = "dry_run")]
     publish: Option<String>,
-    /// Wait no longer for --publish
+    /// Maximum wait for --publish, such as 90m or 4h
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "240m", requires = "publish")]
     timeout: Duration,
 }

@@ -15,10 +15,10 @@ use crate::terminal::output::{Format, Output, note};
 
 #[derive(Args)]
 pub(crate) struct Mapping {
-    /// The mapping, JSON
+    /// Field mapping, a JSON file
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Print what becomes of this item instead: JSON as `aws dynamodb get-item` prints it, or plain
+    /// Show the record made from this item: JSON from `aws dynamodb get-item`, or plain JSON
     #[arg(long, value_name = "FILE")]
     item: Option<PathBuf>,
 }

@@ -22,14 +22,14 @@ const NO_CDN: &str = "purge is for the CDN of a deployment: give --stack NAME or
 
 #[derive(Args)]
 pub(crate) struct Purge {
-    /// The site that the CDN is to forget
+    /// Site to invalidate
     #[arg(long, value_name = "HOST", value_parser = host)]
     site: String,
-    /// Wait until every edge has forgotten it; status 1 if that takes longer [default: 10m]
+    /// Wait until every edge location has dropped its copies [default: up to 10m]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10m",
         value_parser = duration)]
     wait: Option<Duration>,
-    /// Say what would be invalidated, and invalidate nothing
+    /// Show what would be invalidated, and invalidate nothing
     #[arg(long, conflicts_with = "wait")]
     dry_run: bool,
     #[command(flatten)]

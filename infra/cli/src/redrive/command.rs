@@ -16,10 +16,10 @@ use crate::terminal::text::Tone;
 pub(crate) struct Redrive {
     #[command(flatten)]
     deployed: Deployed,
-    /// Redrive although the stack is of another version than this command
+    /// Replay even if the stack's version differs from this command's
     #[arg(long)]
     ignore_version: bool,
-    /// Print what came of each object as a line of JSON as soon as it is known, then the summary
+    /// Print each object's outcome as a JSON line at once, then the summary
     #[arg(long, conflicts_with = "json")]
     pub(crate) jsonl: bool,
 }

@@ -30,30 +30,30 @@ const CLOCK_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 pub(crate) struct Status {
-    /// Look at this site alone
+    /// Show only this site
     #[arg(long, value_name = "HOST", value_parser = host)]
     site: Option<String>,
-    /// Count what is listed and left out, by reason. Reads the whole sitemap table
+    /// Count listed and excluded pages, by reason; reads both tables completely
     #[arg(long, conflicts_with = "site")]
     count: bool,
-    /// The same, with N examples of each reason [default: 20]
+    /// Like --count, with N examples of each reason [default: 20]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = EXAMPLES,
         conflicts_with = "site")]
     left_out: Option<usize>,
-    /// Look again and again, until Ctrl-C [default: each 5s]
+    /// Repeat at this interval until Ctrl-C [default: 5s]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "5s",
         value_parser = duration, conflicts_with_all = ["count", "left_out", "until"])]
     watch: Option<Duration>,
-    /// Print each look as a line of JSON
+    /// Print each --watch result as a JSON line
     #[arg(long, requires = "watch")]
     pub(crate) jsonl: bool,
-    /// Wait until all that was written before is published, or until no scan goes on; status 1 if it is not so in time
+    /// Wait for this state; exit with 1 if --timeout passes first
     #[arg(long, value_name = "STATE")]
     until: Option<State>,
-    /// Wait no longer for --until, such as 90s or 30m
+    /// Maximum wait for --until, such as 90s or 30m
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30m", requires = "until")]
     timeout: Duration,
-    /// End with status 1 if there are problems: of settings, refused by IndexNow, or batches in the failure bucket
+    /// Exit with 1 if there are problems that need a person
     #[arg(long, value_name = "WHAT")]
     fail_on: Option<FailOn>,
     #[command(flatten)]
@@ -63,16 +63,16 @@ pub(crate) struct Status {
 /// What `--until` waits for.
 #[derive(Clone, Copy, ValueEnum)]
 enum State {
-    /// Every change that was written before is in the published files
+    /// Every record written so far is in the sitemaps
     Published,
-    /// No scan goes on, and no site is on its first load
+    /// No scan or first load is running
     Idle,
 }
 
 /// What status 1 is for.
 #[derive(Clone, Copy, ValueEnum)]
 enum FailOn {
-    /// Anything that is left to a person
+    /// Invalid settings, URLs refused by IndexNow, unreadable scans, batches in the failure bucket
     Problems,
 }
 
