@@ -233,7 +233,7 @@ async fn every_item_is_explained() {
         ),
         (
             id("d", 4),
-            "@POST#d/4: not a page by the mapping: its entity is \"USER\"\n",
+            "@POST#d/4: the mapping excludes this item: its entity is \"USER\"\n",
         ),
         (id("e", 5), nobody),
         ("@POST#a/x".to_owned(), nobody),

@@ -19,7 +19,7 @@ pub fn message(failure: &anyhow::Error) -> String {
         return permission::engine(error);
     }
     if let Some(error) = failure.downcast_ref::<JoinError>() {
-        return format!("the command broke off: {error}");
+        return format!("the command failed: {error}");
     }
     // Errors of files say which file.
     if let Some(error) = failure.downcast_ref::<io::Error>() {

@@ -270,11 +270,11 @@ impl Explanation {
             page.write(&mut text);
         }
         if self.more_wait {
-            text.line("more records wait for this address: `waymark status --left-out` lists all that is left out");
+            text.line("more records have this address: `waymark status --left-out` lists all excluded pages");
         }
         if let Some(reason) = &self.mismatch {
             let asked = &self.asked;
-            text.line(format!("{asked}: not a page by the mapping: {reason}"));
+            text.line(format!("{asked}: the mapping excludes this item: {reason}"));
         }
         for id in &self.reserved {
             let line = format!("{id}: left out, bad_field: {RESERVED_ID}");

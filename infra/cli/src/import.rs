@@ -70,7 +70,7 @@ pub fn import(
         report.entries = sink.taken() - taken;
         // What was skipped is told with its reason.
         if report.entries == 0 && sink.skips == skips && report.problems.is_empty() {
-            let problem = "no record came of it: it has no entries";
+            let problem = "it has no entries, so no record was made";
             report.problems.push(problem.to_owned());
         }
         sink.report.sources.push(report);
@@ -124,8 +124,7 @@ fn read(
     else {
         let known = SourceKind::ALL.map(SourceKind::name).join(", ");
         let found = source::begin_of(opened.input.head(HEAD_BYTES));
-        let problem =
-            format!("{found}: it is none of {known}, as far as can be told. Say which with --from");
+        let problem = format!("{found}: unrecognized format: pass --from with one of {known}");
         report.problems.push(shown(problem, opened.is_foreign));
         return Ok(report);
     };

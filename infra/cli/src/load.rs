@@ -298,7 +298,7 @@ impl<'l> Loading<'l> {
         ids: &mut HashSet<String>,
     ) -> Result<(), LoadError> {
         let settled =
-            settled.map_err(|error| LoadError::Table(format!("a write broke off: {error}")))??;
+            settled.map_err(|error| LoadError::Table(format!("a write failed: {error}")))??;
         for line in &settled.lines {
             self.pending.remove(line);
         }

@@ -30,9 +30,9 @@ fn main() -> ExitCode {
         let place = fault
             .location()
             .map_or(String::new(), |place| format!(" ({place})"));
-        let what = fault.payload_as_str().unwrap_or("no reason is known");
+        let what = fault.payload_as_str().unwrap_or("unknown reason");
         note(format!(
-            "waymark: a fault of its own{place}: {what}. Please report it"
+            "waymark: internal error{place}: {what}. Please report this bug"
         ));
     }));
     let command = match Cli::try_parse() {

@@ -86,7 +86,7 @@ pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Told, ItemErro
         let key = key.map(|key| format!("{} ({})", key.name, key.key_type.name()));
         let key: Vec<String> = key.collect();
         told.no_page = Some(format!(
-            "not an item of such a table: its key is {}",
+            "not an item of this table: its key is {}",
             key.join(", ")
         ));
         return Ok(told);
@@ -133,7 +133,7 @@ impl Told {
         }
         if let Some(loc) = &self.loc {
             let line =
-                format!("listed as {loc}, unless its site's settings or another page forbid");
+                format!("listed as {loc}, unless its site's settings or another page prevent it");
             text.toned(Tone::Good, line);
         }
         if let Some(Reason { name, reason }) = &self.left_out {
@@ -244,7 +244,7 @@ mod tests {
             ),
             (
                 r#"{"pk": "a", "sk": "7"}"#,
-                "not an item of such a table: its key is pk (S), sk (N)\n",
+                "not an item of this table: its key is pk (S), sk (N)\n",
             ),
         ] {
             check(item, &[expected]);

@@ -81,8 +81,8 @@ pub enum PurgeError {
     Credentials(String),
     /// The credentials do not allow it.
     #[error(
-        "no permission for {action} on distribution {distribution}: {message}: allow it to these credentials, or give others \
-         with --profile"
+        "no permission for {action} on distribution {distribution}: {message}: grant it to these credentials, or \
+         give others with --profile"
     )]
     Denied {
         /// The action, by its name in a policy.

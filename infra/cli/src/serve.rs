@@ -170,7 +170,7 @@ impl Serve {
             loaded.add(load(stack.aws.dynamodb().await, CONTENT_TABLE, source).await?);
         }
         if is_sample && !loaded.problems.is_empty() {
-            note("the sample site has mistakes on purpose, to show what becomes of them:");
+            note("the sample site has mistakes on purpose, to show how they are reported:");
         }
         show_problems(&loaded.problems);
         if let Some(none) = loaded.no_records(&sources, "serve --content -") {
@@ -268,8 +268,8 @@ fn served<'a>(stack: &'a Stack, loaded: &Loaded, report: Option<&'a Report>) -> 
 fn say_unread(stack: &Stack) {
     for Unread { file, why } in stack.s3.unread() {
         note(format!(
-            "waymark: {}: passed over among the objects of S3: {why}. If an object was lost, `waymark audit --repair{}` publishes it \
-             again",
+            "waymark: {}: not an object of S3, so it is skipped: {why}. If an object is missing, `waymark audit \
+             --repair{}` publishes it again",
             file.display(),
             place(stack)
         ));

@@ -35,7 +35,7 @@ pub(crate) fn host(text: &str) -> Result<String, &'static str> {
     let host = text.to_ascii_lowercase();
     match is_site_host(&host) {
         true => Ok(host),
-        false => Err("is no host, such as www.example.com"),
+        false => Err("is not a host such as www.example.com"),
     }
 }
 

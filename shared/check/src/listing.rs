@@ -119,10 +119,10 @@ pub enum PageError {
         what: String,
     },
     /// It has more bytes than this limit.
-    #[error("has more than {0} bytes uncompressed, at which reading ended")]
+    #[error("has more than {0} bytes uncompressed; the rest was not read")]
     TooLarge(u64),
     /// It has a piece that is too long.
-    #[error("has a text or a tag of more than a MiB, at which reading ended")]
+    #[error("has a text or a tag of more than a MiB; the rest was not read")]
     LongPiece,
     /// Its gzip stream is incomplete.
     #[error("the gzip stream ends in its middle")]

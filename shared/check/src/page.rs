@@ -83,7 +83,7 @@ pub fn judge(
     let url = Url::parse(&page.loc).ok()?;
     if let Some(nonsense) = nonsense.filter(|nonsense| nonsense.equals(&url, body)) {
         let message = format!(
-            "{} answers as {} does, which is the address of no page",
+            "{} answers like {}, an address without a page",
             judge.loc(),
             quoted(&nonsense.url)
         );
@@ -120,7 +120,7 @@ pub fn elsewhere(page: &Page, url: &str, canonical: &Canonical, findings: &mut F
     let what = match canonical {
         Canonical::Unasked => String::new(),
         Canonical::Unknown(failure) => {
-            format!(", which was not asked for, because its robots.txt cannot be read: {failure}")
+            format!(", which was not fetched, because its robots.txt cannot be read: {failure}")
         }
         Canonical::Blocked(agent, rule) => {
             format!(", which is disallowed for {agent} by {}", quoted(rule))
@@ -166,9 +166,9 @@ pub fn blocked(page: &Page, agent: &str, rule: &str, findings: &mut Findings) {
 fn answers(status: u16) -> String {
     let meaning = match status {
         404 | 410 => ": it is gone",
-        401 | 403 => ": nobody may read it, or a wall against bots takes this program for one",
-        429 => ": it was asked for too often, see --rate",
-        408 | 500.. => ": the server failed, which may pass",
+        401 | 403 => ": access is forbidden, or bot protection blocks this command",
+        429 => ": too many requests, see --rate",
+        408 | 500.. => ": the server failed, perhaps temporarily",
         _ => "",
     };
     format!("answers {status}{meaning}")
@@ -224,12 +224,9 @@ impl Judge<'_> {
             return false;
         }
         let why = if soft::leads_home(&self.page.loc, last) {
-            "a home page, which search engines take for a page that is gone".to_owned()
+            "a home page, which search engines treat as a missing page".to_owned()
         } else if let Some(nonsense) = nonsense.filter(|nonsense| nonsense.leads_to(last)) {
-            format!(
-                "as {} does, which is the address of no page",
-                quoted(&nonsense.url)
-            )
+            format!("like {}, an address without a page", quoted(&nonsense.url))
         } else {
             return false;
         };

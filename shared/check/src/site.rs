@@ -200,7 +200,7 @@ impl Site {
         }
         if self.more_links {
             let message = format!(
-                "a sitemap has more than {MAX_LINKS} links between languages: whether those of the site return was not looked at"
+                "a sitemap has more than {MAX_LINKS} links between languages, so return links were not checked"
             );
             self.found(Rule::CheckLimits, target, None, message);
         }

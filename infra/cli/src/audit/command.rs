@@ -85,8 +85,8 @@ impl Audit {
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
                 note(match repair {
-                    false => "interrupted: nothing was changed. The same command begins again",
-                    true => "interrupted: what was repaired stays. The same command finds and repairs the rest",
+                    false => "interrupted: nothing was changed; run the same command to start again",
+                    true => "interrupted: finished repairs are kept; run the same command again to repair the rest",
                 });
                 Ok(ExitCode::from(COULD_NOT_TELL))
             }
@@ -137,7 +137,9 @@ impl Audit {
             Ended::Whole(left) => left,
             Ended::Misread(misread) => return Err(located.misread(misread)),
             Ended::Busy => {
-                note("waymark: a scan is under way: audit again when it has ended");
+                note(
+                    "waymark: nothing was compared: a scan is running; audit again when `waymark status` shows idle",
+                );
                 return Ok(ExitCode::from(COULD_NOT_TELL));
             }
         };
@@ -158,7 +160,7 @@ impl Audit {
             }
             if ok && !self.only.is_empty() {
                 let only = self.only.join(", ");
-                output.toned(Tone::Good, format!("there is no {only}"))?;
+                output.toned(Tone::Good, format!("found no {only}"))?;
             } else if ok {
                 output.toned(Tone::Good, "everything is as it should be")?;
             } else {

@@ -94,7 +94,7 @@ impl Build {
                 output.text(&left_out.text())?;
             } else if count > 0 {
                 let count = indicatif::HumanCount(count);
-                output.line(format_args!("left out: {count} (--left-out says why)"))?;
+                output.line(format_args!("left out: {count} (--left-out shows why)"))?;
             }
         } else {
             output.json(&Answer {
@@ -124,7 +124,7 @@ fn say_left(written: &Written, out: &Out) {
     }
     if !written.stale.is_empty() {
         note(format!(
-            "waymark: {folder} has files of earlier builds that this one does not make: {}. --prune deletes them",
+            "waymark: {folder} has files that only earlier builds wrote: {}. Delete them with --prune",
             names(&written.stale)
         ));
     }
@@ -144,7 +144,7 @@ fn say_left(written: &Written, out: &Out) {
             .collect();
         if !unknown.is_empty() {
             note(format!(
-                "waymark: {} has sitemaps that were not written by this build, and that no index of it lists: {}. Delete them",
+                "waymark: {} has sitemaps that this build neither wrote nor lists in an index: {}. Delete them",
                 site.folder.display(),
                 some(&unknown)
             ));
@@ -152,7 +152,8 @@ fn say_left(written: &Written, out: &Out) {
     }
     if !written.case_clashes.is_empty() {
         note(format!(
-            "waymark: names in {folder} differ in case alone: {}. Where a disk ignores case they are one file: rename a type",
+            "waymark: file names in {folder} differ only in case: {}. On a disk that ignores case one overwrites the \
+             other: rename a type",
             some(&written.case_clashes.concat())
         ));
     }

@@ -274,7 +274,7 @@ async fn lock(path: &Path, root: &Path, wait: Duration) -> Result<Option<File>, 
             Ok(()) => return Ok(Some(file)),
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
                 note(format!(
-                    "waymark: {}: its disk has no locks. Two builds at once would mix",
+                    "waymark: {}: its disk has no file locks: run only one build at a time",
                     root.display()
                 ));
                 return Ok(None);
@@ -291,7 +291,7 @@ async fn lock(path: &Path, root: &Path, wait: Duration) -> Result<Option<File>, 
         if !is_told {
             is_told = true;
             note(format!(
-                "waymark: waits for another build that writes into {}",
+                "waymark: waiting for another build that is writing into {}",
                 root.display()
             ));
         }
@@ -309,7 +309,7 @@ fn read(path: &Path, is_made: fn(&str) -> bool) -> Result<BTreeSet<String>, Buil
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
         Err(error) => return Err(unread(&error.to_string())),
-        Ok(at) if !at.is_file() => return Err(unread("it is no file")),
+        Ok(at) if !at.is_file() => return Err(unread("it is not a file")),
         Ok(at) if at.len() > MAX_MANIFEST_BYTES => return Err(unread("it is too long")),
         Ok(_) => {}
     }
@@ -322,7 +322,7 @@ fn read(path: &Path, is_made: fn(&str) -> bool) -> Result<BTreeSet<String>, Buil
         serde_json::from_slice(&text).map_err(|error| unread(&error.to_string()))?;
     if manifest.version != VERSION {
         return Err(unread(&format!(
-            "its version is {}, and this waymark knows {VERSION}",
+            "its version is {}, and this command reads version {VERSION}",
             manifest.version
         )));
     }
@@ -331,7 +331,7 @@ fn read(path: &Path, is_made: fn(&str) -> bool) -> Result<BTreeSet<String>, Buil
         is_inside(name) && is_made(file)
     };
     match manifest.files.iter().find(|name| !is_ours(name)) {
-        Some(name) => Err(unread(&format!("{name:?} is no file of a build"))),
+        Some(name) => Err(unread(&format!("{name:?} is not a file that builds write"))),
         None => Ok(manifest.files),
     }
 }

@@ -19,13 +19,13 @@ pub enum BuildError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The tables in memory contradict themselves.
-    #[error("failed to publish: {0} changes were not followed. Please report this")]
+    #[error("failed to publish: {0} changes were never processed. Please report this bug")]
     Stuck(usize),
     /// The bucket in memory contradicts itself.
     #[error(transparent)]
     Objects(#[from] ObjectError),
     /// A file cannot be written.
-    #[error("failed to write {file}: {error}. What was there is as it was")]
+    #[error("failed to write {file}: {error}. The existing files are unchanged")]
     Write {
         /// The file.
         file: PathBuf,
@@ -33,7 +33,9 @@ pub enum BuildError {
         error: io::Error,
     },
     /// A file that is written cannot be moved to its place, or one that is stale cannot be deleted.
-    #[error("failed to replace {file}: {error}. What was replaced before is whole; build again")]
+    #[error(
+        "failed to replace {file}: {error}. The files replaced before it are complete. Build again"
+    )]
     Move {
         /// The file.
         file: PathBuf,
@@ -42,13 +44,14 @@ pub enum BuildError {
     },
     /// The content is of several sites, and the folder is for one.
     #[error(
-        "nothing was written: the content is of several sites: {0}. Build each from its own records, or give --per-site, which makes a folder for each"
+        "nothing was written: the content has several sites: {0}. Build each site from its own records, or give \
+         --per-site for one folder per site"
     )]
     Sites(Hosts),
     /// Files are in the way that no build made.
     #[error(
-        "nothing was written: {folder} has files that no build made: {}. Move them away, or give --force to replace them, once if \
-         an earlier version built them, which kept no list",
+        "nothing was written: {folder} has files that no build wrote: {}. Move them away, or give --force to replace \
+         them (once after builds of an old version, which kept no list)",
         some(files)
     )]
     Foreign {
@@ -67,7 +70,8 @@ pub enum BuildError {
     },
     /// Another build writes into the folder.
     #[error(
-        "nothing was written: another build has been writing into {folder} for {seconds} s. Wait for it, or end it"
+        "nothing was written: another build has been writing into {folder} for {seconds} s. Wait until it has ended, \
+         or stop it"
     )]
     Locked {
         /// The folder.
@@ -77,8 +81,8 @@ pub enum BuildError {
     },
     /// It is not known which files the builds made.
     #[error(
-        "nothing was written: failed to read {file}, the list of what builds made: {why}. Delete it, and give --force once if what is \
-         there may be replaced"
+        "nothing was written: failed to read {file}, the list of files that builds wrote: {why}. Delete it, and give \
+         --force once if the existing files may be replaced"
     )]
     Manifest {
         /// The list.
@@ -88,7 +92,8 @@ pub enum BuildError {
     },
     /// Files would be one, since the disk ignores case.
     #[error(
-        "nothing was written: the disk of {folder} ignores case, and so these would be one file: {}. Rename a type",
+        "nothing was written: the disk of {folder} ignores case, so these files would overwrite each other: {}. \
+         Rename a type",
         some(files)
     )]
     Case {
@@ -98,7 +103,9 @@ pub enum BuildError {
         files: Vec<String>,
     },
     /// The front does not serve what was published.
-    #[error("failed to write {path} of {site}: the front answers {status}. Please report this")]
+    #[error(
+        "failed to write {path} of {site}: its rendering ended with status {status}. Please report this bug"
+    )]
     Unserved {
         /// The site.
         site: String,
@@ -111,6 +118,8 @@ pub enum BuildError {
     #[error("nothing was built: {0}")]
     NoRecords(#[from] NoRecords),
     /// There is no site.
-    #[error("nothing was built: no record names a site by its url, its site or its settings")]
+    #[error(
+        "nothing was built: no record belongs to a site: give records a url or a site, or add a record site/HOST"
+    )]
     Empty,
 }

@@ -83,8 +83,8 @@ pub fn written(findings: &Findings) -> Result<String, String> {
         let (count, kept) = (findings.count(*rule), kept[*rule as usize]);
         if count > kept {
             return Err(format!(
-                "cannot write a baseline: {rule} has {count} findings, and {kept} of a rule fit: mend some, or switch the \
-                 rule off with --rule {rule}=off"
+                "cannot write a baseline: {rule} has {count} findings, and a baseline has room for {kept} per rule: \
+                 fix some, or turn the rule off with --rule {rule}=off"
             ));
         }
     }

@@ -216,8 +216,8 @@ impl Check {
             (output::Format::JsonLines, 0) => formats.push((Format::Jsonl, None)),
             (output::Format::Text, 1) => {}
             _ => {
-                let message = "two forms of the report go to standard output: give one of them a file, as in \
-                    --format sarif=check.sarif";
+                let message = "two report formats would go to standard output: write one to a file, such as --format \
+                               sarif=check.sarif";
                 return Err(Error::msg(message));
             }
         }
@@ -238,7 +238,7 @@ impl Check {
             return Ok(Some(Config::read(&file)?));
         }
         let config = Config::read_found(&file)?;
-        note(format_args!("waymark: following {}", file.display()));
+        note(format_args!("waymark: using {}", file.display()));
         Ok(Some(config))
     }
 
@@ -260,7 +260,7 @@ impl Check {
         );
         if self.stack.is_none() && self.config_env.is_none() {
             if self.region.is_some() && !has_bucket {
-                let message = "--region is for --stack, --config-env and s3:// alone";
+                let message = "--region is only for --stack, --config-env and s3://";
                 return Err(Error::msg(message));
             }
             return Ok(targets);
@@ -296,7 +296,10 @@ impl Check {
             let (bucket, file) =
                 Bucket::parse(text, account, self.requests.timeout).map_err(Error::msg)?;
             let origin = own.ok_or_else(|| {
-                usage("say with --origin where it will be served from, such as https://www.example.com".to_owned())
+                usage(
+                    "give the address that will serve it, such as --origin https://www.example.com"
+                        .to_owned(),
+                )
             })?;
             return Ok(Target::Bucket {
                 bucket,
@@ -320,7 +323,7 @@ impl Check {
             (false, own) => Ok(Target::File(path, own)),
             (true, Some(origin)) => Ok(Target::Folder(path, origin)),
             (true, None) => Err(usage(
-                "is a folder: say with --origin where it will be served from".to_owned(),
+                "is a folder: give the address that will serve it with --origin".to_owned(),
             )),
         }
     }
@@ -431,11 +434,13 @@ fn explain<'a>(rules: impl Iterator<Item = &'a Rule>, output: &mut Output) -> Re
     for rule in rules {
         let (id, severity) = (rule.id, rule.severity);
         let profiles = rule.profiles.join(", ");
-        output.line(format_args!("{id}, {severity}, of {profiles}"))?;
+        output.line(format_args!(
+            "{id}: {severity}, in the rule sets {profiles}"
+        ))?;
         output.line(format_args!("  what: {}", rule.what))?;
         output.line(format_args!("  why: {}", rule.why))?;
-        output.line(format_args!("  how to mend it: {}", rule.remedy))?;
-        output.line(format_args!("  whose rule: {}, {}", rule.source, rule.link))?;
+        output.line(format_args!("  how to fix it: {}", rule.remedy))?;
+        output.line(format_args!("  source: {}, {}", rule.source, rule.link))?;
     }
     Ok(())
 }

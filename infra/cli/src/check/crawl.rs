@@ -120,7 +120,7 @@ pub async fn check(
     walk.run(&name, &hosts).await?;
     let pages = walk.site.take_drawn();
     if pages.len() == MAX_DRAWN && walk.site.totals().urls > MAX_DRAWN as u64 {
-        let message = format!("has more than {MAX_DRAWN} pages, of which so many are asked for");
+        let message = format!("lists more than {MAX_DRAWN} pages: only this many are fetched");
         walk.found(Rule::CheckLimits, &name, None, message);
     }
     let findings = walk.site.findings();

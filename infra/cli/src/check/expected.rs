@@ -49,7 +49,7 @@ fn add(expected: &mut Expected, item: &Value) -> Result<(), String> {
         .or_else(|| text("url"));
     let Some(loc) = loc else {
         let shown: String = item.to_string().chars().take(SHOWN).collect();
-        return Err(format!("{shown} is neither a URL nor has a loc"));
+        return Err(format!("{shown} is not a URL and has no loc"));
     };
     if origin_of(loc).is_none() {
         let shown: String = loc.chars().take(SHOWN).collect();
@@ -89,7 +89,7 @@ mod tests {
         for (text, problem) in [
             ("https://a.example/1\n/2\n", "line 2: \"/2\" is not a URL"),
             ("[\"x\"]", "entry 1: \"x\" is not a URL"),
-            ("[{}]", "entry 1: {} is neither a URL nor has a loc"),
+            ("[{}]", "entry 1: {} is not a URL and has no loc"),
             ("{\"a\n", "line 1: EOF"),
         ] {
             let error = read(text).unwrap_err();

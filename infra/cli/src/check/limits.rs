@@ -34,7 +34,7 @@ pub(super) fn over(name: &str, what: &str, findings: &mut Findings) {
         rule,
         file: name.into(),
         at: None,
-        message: format!("the time was over (--max-time) before all of {what} were looked at"),
+        message: format!("the time limit (--max-time) passed before all of {what} were checked"),
         invalid: false,
     });
 }

@@ -154,7 +154,7 @@ fn left_out(origin: &str, rule: Rule, why: &str, count: u64, findings: &mut Find
         rule,
         file: format!("{origin}/robots.txt").into(),
         at: None,
-        message: format!("{why}: left out {pages} of --pages"),
+        message: format!("{why}: {pages} of --pages not fetched"),
         invalid: false,
     });
 }
@@ -240,7 +240,7 @@ fn more_canonicals(page: &Page, findings: &mut Findings) {
         file: page.file.clone(),
         at: page.at,
         message: format!(
-            "pages name more than {MAX_CANONICALS} canonical pages instead of themselves, of which so many were asked for"
+            "pages name more than {MAX_CANONICALS} other pages as canonical: only this many were fetched"
         ),
         invalid: false,
     });

@@ -134,7 +134,7 @@ impl<R: Read> Read for Lined<R> {
 
 fn endless(line: &str) -> io::Error {
     let mib = MAX_PASSED_BYTES / (1024 * 1024);
-    let text = format!("{line} has no end within {mib} MiB: it is no file of records");
+    let text = format!("{line} is longer than {mib} MiB: this is not a file of records");
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
@@ -252,7 +252,7 @@ fn read_typed(line: &[u8]) -> Result<(RecordLine, Option<Item>), Malformed> {
             id.len()
         )),
         Some(Value::String(id)) if id.starts_with(SOURCE_MARK) => Err(format!(
-            "begins with {SOURCE_MARK}: only ids of the items of a table of your own do"
+            "begins with {SOURCE_MARK}, which is reserved for items of your own table"
         )),
         Some(Value::String(id)) => Ok(id),
         Some(other) => Err(format!("{other} is not text")),

@@ -109,8 +109,8 @@ impl Loaded {
 /// No line of what was read is a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{files}: not JSON Lines, since no line is a record. `waymark import {files} | waymark {next}` makes records of CSV, of \
-     sitemaps and of other systems' exports first"
+    "{files}: not JSON Lines: no line is a record. Convert CSV, sitemaps or another system's export first: `waymark \
+     import {files} | waymark {next}`"
 )]
 pub struct NoRecords {
     /// The files.

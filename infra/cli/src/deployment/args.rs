@@ -62,14 +62,12 @@ const NO_PLACE: &str = "--region and --profile are for a deployment: give --stac
 
 /// Returns the error for a command that names no deployment.
 pub(crate) fn no_deployment() -> anyhow::Error {
-    anyhow!("redrive looks at a deployment: give --stack NAME, --config-env ENV or --deployment")
+    anyhow!("redrive needs a deployment: give --stack NAME, --config-env ENV or --deployment")
 }
 
 /// Returns the error for a site that does not exist.
 pub(crate) fn no_site(host: &str) -> anyhow::Error {
-    anyhow!(
-        "there is no site {host} here: `waymark status` without --site shows those that there are"
-    )
+    anyhow!("there is no site {host} here: list the sites with `waymark status`")
 }
 
 /// Options of a deployment. Those of the local stack do not go with them.
@@ -112,7 +110,8 @@ impl Place {
     pub(crate) async fn locate(&self, purpose: Purpose) -> Result<Located> {
         // `serve` has these options, too, and none of a deployment's: so they do not say what they conflict with.
         if self.deployed.is_given() && self.source.source_table.is_some() {
-            let text = "--source-table cannot be used with --stack, --config-env or --deployment: a deployment's own is used";
+            let text = "--source-table cannot be used with --stack, --config-env or --deployment: a deployment uses \
+                        its own";
             return Err(anyhow!(text));
         }
         if let Some(located) = self.deployed.locate(purpose).await? {
@@ -199,7 +198,7 @@ impl Deployed {
         }
         let target = Target::of_parts(&aws, &stack.parts).map_err(|error| {
             let (name, region) = (&stack.name, &stack.region);
-            anyhow!("stack {name} in {region}: its parameters: {error}")
+            anyhow!("stack {name} in {region} has invalid parameters: {error}")
         })?;
         Ok(Some(Located {
             target,

@@ -26,7 +26,8 @@ pub enum NoStack {
     },
     /// Something else does.
     #[error(
-        "127.0.0.1:{port} answers, but not as the {service} of a local stack does: start one with `cargo run`, or give {option}"
+        "127.0.0.1:{port} answers, but it is not the {service} of a local stack: start one with `cargo run`, or give \
+         {option}"
     )]
     Other {
         /// The port.

@@ -56,7 +56,7 @@ pub(crate) async fn credentials(
     config: &SdkConfig,
 ) -> Result<Credentials, Box<dyn Error + Send + Sync>> {
     let provider = config.credentials_provider();
-    let provider = provider.ok_or("there is no provider of credentials")?;
+    let provider = provider.ok_or("no credentials are configured")?;
     Ok(provider.provide_credentials().await?)
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn send<T>(
         let sent = tokio::time::timeout(TRY_LIMIT, ask(&connector, request, call.max_bytes)).await;
         let answer = sent.unwrap_or_else(|_| {
             Err(Failed::Passing(format!(
-                "there was no answer within {} s",
+                "no answer within {} s",
                 TRY_LIMIT.as_secs()
             )))
         });
@@ -114,7 +114,7 @@ async fn ask(
     let mut bytes = Vec::new();
     while let Some(part) = body.next().await {
         let part =
-            part.map_err(|error| Failed::Passing(format!("the answer broke off: {error}")))?;
+            part.map_err(|error| Failed::Passing(format!("the answer ended early: {error}")))?;
         if bytes.len() + part.len() > max_bytes {
             return Err(Failed::ForGood(format!(
                 "the answer is longer than {max_bytes} bytes"

@@ -125,8 +125,8 @@ pub enum StackError {
     },
     /// The credentials do not allow it.
     #[error(
-        "no permission for {ACTION} on stack {name} in {region}: {message}: allow it to these credentials, or give others with \
-         --profile"
+        "no permission for {ACTION} on stack {name} in {region}: {message}: grant it to these credentials, or give \
+         others with --profile"
     )]
     Denied {
         /// The stack.
@@ -183,8 +183,8 @@ fn remedy(status: &str) -> &'static str {
             "its first change set was never executed: deploy it with `sam deploy`"
         }
         "CREATE_IN_PROGRESS" | "ROLLBACK_IN_PROGRESS" => "wait until that has ended",
-        "DELETE_FAILED" => "some of it is gone: delete the rest, and deploy again",
-        _ => "it is being deleted, or is gone: deploy it again",
+        "DELETE_FAILED" => "some of its resources are deleted: delete the rest, and deploy again",
+        _ => "it is being deleted or was deleted: deploy it again",
     }
 }
 
@@ -293,8 +293,9 @@ impl Stack {
 /// its own version's rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this command is {command} and stack {name} is {}: build the command from the stack's release, or deploy this one",
-    .version.as_deref().unwrap_or("of a version that it does not say")
+    "this command has version {command}, and stack {name} has {}: build the command from the stack's release, or \
+     deploy this one",
+    .version.as_deref().unwrap_or("an unknown version")
 )]
 pub struct Difference {
     command: &'static str,
@@ -398,9 +399,9 @@ mod tests {
             ("ROLLBACK_IN_PROGRESS", "wait until"),
             ("ROLLBACK_FAILED", "`sam delete`, and deploy again"),
             ("ROLLBACK_COMPLETE", "`sam delete`, and deploy again"),
-            ("DELETE_IN_PROGRESS", "is gone: deploy it again"),
+            ("DELETE_IN_PROGRESS", "was deleted: deploy it again"),
             ("DELETE_FAILED", "delete the rest"),
-            ("DELETE_COMPLETE", "is gone: deploy it again"),
+            ("DELETE_COMPLETE", "was deleted: deploy it again"),
             ("REVIEW_IN_PROGRESS", "`sam deploy`"),
         ] {
             let told = stack(description(status)).unwrap_err();
@@ -433,12 +434,11 @@ mod tests {
         stack.version = Some(command.to_owned());
         assert_eq!(told(&stack), None);
         stack.version = Some("99.0.0".to_owned());
-        let begin = format!("this command is {command} and stack prod is 99.0.0: ");
+        let begin = format!("this command has version {command}, and stack prod has 99.0.0: ");
         assert!(told(&stack).is_some_and(|told| told.starts_with(&begin)));
         stack.version = None;
-        let begin = format!(
-            "this command is {command} and stack prod is of a version that it does not say: "
-        );
+        let begin =
+            format!("this command has version {command}, and stack prod has an unknown version: ");
         assert!(told(&stack).is_some_and(|told| told.starts_with(&begin)));
     }
 

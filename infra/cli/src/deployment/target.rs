@@ -97,7 +97,7 @@ impl Misread {
     pub fn what(&self) -> String {
         let Self { site, difference } = self;
         let what = difference.what();
-        format!("{site}: {what}. Nothing was judged or changed")
+        format!("{site}: {what}. Nothing was compared or changed")
     }
 }
 

@@ -240,13 +240,14 @@ impl Diff {
         };
         if self.deployed.is_given() {
             return Err(anyhow!(
-                "--stack, --config-env or --deployment is one of the two sides: give the other alone"
+                "--stack, --config-env or --deployment is the old side: give only the new side"
             ));
         }
         let b = self.named(b).await?;
         let is_bucket = |named: &Named| matches!(named, Named::Target(Target::Bucket(..)));
         if self.deployed.account() != Account::default() && ![&a, &b].into_iter().any(is_bucket) {
-            let text = "--region and --profile are for --stack, --config-env, --deployment and s3:// alone";
+            let text =
+                "--region and --profile are only for --stack, --config-env, --deployment and s3://";
             return Err(anyhow!(text));
         }
         let hosts = [a.host(), b.host()].map(|host| host.map(str::to_owned));
@@ -264,9 +265,7 @@ impl Diff {
         content.read(&Source::File(file.clone()))?;
         let (world, loaded) = content.publish(Keeps::Rows).await?;
         if let Some(problem) = loaded.problems.iter().find(|problem| problem.closes) {
-            note(format!(
-                "{problem}, so that this record is compared as not listed"
-            ));
+            note(format!("{problem}; the record is compared as not listed"));
         }
         let sites = all_sites(&*world.objects())
             .await
@@ -299,7 +298,7 @@ impl Diff {
                     wanted.map_or("several sites".to_owned(), |host| format!("no site {host}"));
                 let known = sites.join(", ");
                 Err(anyhow!(
-                    "{side} has {wanted}: name one by --site, of {known}"
+                    "{side} has {wanted}: choose one with --site: {known}"
                 ))
             }
         }

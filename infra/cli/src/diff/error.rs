@@ -18,7 +18,7 @@ pub enum DiffError {
     },
     /// A site or a folder has no sitemaps that anything names.
     #[error(
-        "{target}: has neither a robots.txt that names sitemaps nor one of {names}: give the sitemap itself"
+        "{target}: found no sitemap in robots.txt or at {names}: give the sitemap's own address"
     )]
     NoSitemaps {
         /// The site or folder.

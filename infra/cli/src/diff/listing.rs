@@ -263,7 +263,8 @@ impl Walk<'_> {
             && self.hosts.insert(origin.to_owned())
         {
             note(format!(
-                "waymark: {own} has sitemaps on {origin}, which are read there; --same-origin reads them on {own}"
+                "waymark: {own} lists sitemaps on {origin}, and they are read there; --same-origin reads them on \
+                 {own}"
             ));
         }
         // The name of a sitemap that was asked for says nothing.
@@ -360,7 +361,7 @@ impl Walk<'_> {
             Came::Sort(error) => return Err(self.pages.sort_error(error)),
         };
         if depth >= MAX_DEPTH && !children.is_empty() {
-            let why = format!("is in more than {MAX_DEPTH} indexes inside each other");
+            let why = format!("is nested in more than {MAX_DEPTH} indexes");
             return Err(self.unread(url, why));
         }
         children
@@ -375,7 +376,7 @@ impl Walk<'_> {
         }
         let mut what = self.empty.join(", ");
         if what.is_empty() {
-            what.push_str("it is an index that names none but itself");
+            what.push_str("it is an index that lists only itself");
         }
         let target = self.target.name();
         Err(DiffError::Nothing { target, what })
@@ -398,13 +399,13 @@ impl Walk<'_> {
         }
         if outline.is_foreign {
             note(format!(
-                "waymark: {file}: its root is not in the namespace of sitemaps; it was read all the same"
+                "waymark: {file}: its root element is not in the sitemap namespace; it was read anyway"
             ));
         }
         if outline.without_address > 0 {
             let count = outline.without_address;
             let what = if outline.kind == Kind::Text {
-                "lines are no URL"
+                "lines are not URLs"
             } else {
                 "entries have no address"
             };
@@ -415,7 +416,7 @@ impl Walk<'_> {
         if outline.passed_over > 0 {
             let count = outline.passed_over;
             note(format!(
-                "waymark: {file}: {count} of its elements are no entries, and were passed over"
+                "waymark: {file}: {count} of its elements are not entries, and were skipped"
             ));
         }
     }
@@ -486,7 +487,7 @@ async fn document(
                 let came = reading.await;
                 (
                     None,
-                    came.map_err(|error| format!("the reader broke off: {error}")),
+                    came.map_err(|error| format!("the reader failed: {error}")),
                 )
             }
             // A link that leads nowhere was meant to lead to one.

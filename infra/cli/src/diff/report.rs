@@ -164,10 +164,10 @@ pub fn summary(counts: &Counts) -> String {
 pub fn respelled(counts: &Counts) -> Option<String> {
     let [a, b] = counts.spellings.first()?;
     let mut text = match counts.respelled {
-        1 => "waymark: one address is written differently in A and in B, which is no difference"
+        1 => "waymark: one address is written differently in A and in B, which does not count as a difference"
             .to_owned(),
         count => format!(
-            "waymark: {} addresses are written differently in A and in B, which is no difference",
+            "waymark: {} addresses are written differently in A and in B, which does not count as a difference",
             number(count)
         ),
     };
@@ -492,7 +492,8 @@ mod tests {
         );
         assert_eq!(
             respelled(&counts).unwrap(),
-            "waymark: 4 addresses are written differently in A and in B, which is no difference: %c3 is %C3, ~ is %7E, and 2 more. \
+            "waymark: 4 addresses are written differently in A and in B, which does not count as a difference: %c3 \
+             is %C3, ~ is %7E, and 2 more. \
              --exact compares them as they are written"
         );
         assert_eq!(respelled(&Counts::default()), None);

@@ -20,7 +20,7 @@ pub(crate) fn engine(error: &EngineError) -> String {
     };
     match action {
         Some(action) => format!(
-            "no permission for {action}: {text}: allow it to these credentials, or give others with --profile"
+            "no permission for {action}: {text}: grant it to these credentials, or give others with --profile"
         ),
         None => text,
     }
@@ -55,13 +55,13 @@ where
     let reason = match (code, error.message()) {
         ("", _) => aws::message(error),
         ("ResourceNotFoundException", _) => {
-            return format!("{operation}: there is no table {table}");
+            return format!("{operation} failed: there is no table {table}");
         }
         (code, message) if code.contains("AccessDenied") => {
             let message = message.unwrap_or(code);
             return format!(
-                "no permission for dynamodb:{operation} on {table}: {message}: allow it to these credentials, or give \
-                 others with --profile"
+                "no permission for dynamodb:{operation} on {table}: {message}: grant it to these credentials, or \
+                 give others with --profile"
             );
         }
         (code, Some(message)) => format!("{code}: {message}"),

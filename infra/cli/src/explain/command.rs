@@ -69,7 +69,7 @@ impl Explain {
             done = self.explain(output) => done,
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
-                note("interrupted: nothing was changed. The same command begins again");
+                note("interrupted: nothing was changed; run the same command to start again");
                 Ok(ExitCode::from(COULD_NOT_TELL))
             }
         }

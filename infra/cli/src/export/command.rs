@@ -43,7 +43,7 @@ impl Export {
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let is_json = output.format() != Format::Text;
         if is_json && self.output.is_none() {
-            let text = "--json prints what was exported, and the records go to standard output, too: give --output FILE";
+            let text = "--json needs --output FILE: its document and the records cannot both go to standard output";
             return Err(anyhow!(text));
         }
         let located = self.place.locate(Purpose::Read).await?;
@@ -71,7 +71,8 @@ impl Export {
         }
         if not_whole > 0 {
             note(format!(
-                "{not_whole} of them have sets, binaries or long numbers, which JSON has not: --typed keeps them"
+                "{not_whole} of them have sets, binaries or long numbers, which plain JSON cannot hold: --typed \
+                 keeps them"
             ));
         }
         Ok(ExitCode::SUCCESS)

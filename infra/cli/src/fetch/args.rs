@@ -68,13 +68,13 @@ fn header(text: &str) -> Result<(String, String), String> {
     };
     let value = match value.strip_prefix('$').filter(is_name) {
         Some(variable) => std::env::var(variable)
-            .map_err(|_| format!("names {variable}, which the environment does not have"))?,
+            .map_err(|_| format!("names {variable}, which is not set in the environment"))?,
         None => value.to_owned(),
     };
     // What was meant as a value may be a secret, and is not shown.
-    HeaderName::try_from(name).map_err(|_| "has no name of a header before its colon")?;
+    HeaderName::try_from(name).map_err(|_| "has no header name before its colon")?;
     HeaderValue::try_from(&value)
-        .map_err(|_| format!("has a character in the value of {name} that no header has"))?;
+        .map_err(|_| format!("has a character in the value of {name} that headers cannot have"))?;
     Ok((name.to_owned(), value))
 }
 

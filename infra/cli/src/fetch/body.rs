@@ -48,7 +48,7 @@ pub(crate) async fn read<T: Send + 'static>(
             piece: Bytes::new(),
         }))
     };
-    let broke_off = |error: &dyn Display| format!("the reader broke off: {error}");
+    let broke_off = |error: &dyn Display| format!("the reader failed: {error}");
     if is_small {
         pump(body, response, send, deadline, limit).await;
         return catch_unwind(AssertUnwindSafe(read)).map_err(|_| broke_off(&"it panicked"));

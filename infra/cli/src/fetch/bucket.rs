@@ -91,7 +91,7 @@ impl Bucket {
             )
         };
         let provider = config.credentials_provider();
-        let provider = provider.ok_or_else(|| missing("there is no provider of credentials"))?;
+        let provider = provider.ok_or_else(|| missing("no credentials are configured"))?;
         match provider.provide_credentials().await {
             Ok(_) => Ok(()),
             Err(error) => Err(missing(&chain(&error))),
@@ -179,7 +179,8 @@ impl Bucket {
             let failure = match error.code() {
                 Some("NoSuchKey") => format!("{place} does not exist"),
                 Some("AccessDenied") => format!(
-                    "no permission for s3:GetObject on {place}, or it does not exist and there is none for s3:ListBucket"
+                    "no permission for s3:GetObject on {place} (or it does not exist, which only s3:ListBucket would \
+                     show)"
                 ),
                 Some(code) => format!("{place}: {code}: {}", error.message().unwrap_or_default()),
                 None => format!("{place}: {}", chain(&error)),

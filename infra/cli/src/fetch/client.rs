@@ -37,7 +37,7 @@ const MAX_PROBE_BYTES: usize = sitemap::site::MAX_BYTES as usize;
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Why nothing is asked any more.
-const OVER: &str = "the time of the check is over (--max-time)";
+const OVER: &str = "the time limit of the check has passed (--max-time)";
 
 /// How to ask.
 #[derive(Clone, Debug)]
@@ -382,15 +382,17 @@ impl Client {
             };
             let links = all("link");
             if let (301 | 302 | 303 | 307 | 308, Some(location)) = (status, header("location")) {
-                let next = at
-                    .join(&location)
-                    .map_err(|_| Refused::Ever("redirects to what is no URL".to_owned()))?;
+                let next = at.join(&location).map_err(|_| {
+                    Refused::Ever("redirects to something that is not a URL".to_owned())
+                })?;
                 if !matches!(next.scheme(), "http" | "https") {
                     let scheme = next.scheme();
                     return Err(Refused::Ever(format!("redirects to {scheme}:")));
                 }
                 if redirects.iter().any(|seen| *seen == next.as_str()) || next == at {
-                    return Err(Refused::Ever(format!("redirects in a circle, by {next}")));
+                    return Err(Refused::Ever(format!(
+                        "redirects in a loop, through {next}"
+                    )));
                 }
                 if redirects.len() == MAX_REDIRECTS {
                     let text = format!("redirects more than {MAX_REDIRECTS} times");

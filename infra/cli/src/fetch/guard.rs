@@ -35,11 +35,11 @@ impl fmt::Display for PrivateAddress {
             address,
             kind,
         } = self;
-        write!(f, "not asked: {host} is ")?;
+        write!(f, "not fetched: {host} is ")?;
         if let Some(address) = address {
             write!(f, "at {address}, ")?;
         }
-        write!(f, "{kind} address. --allow-private asks such")
+        write!(f, "{kind} address; --allow-private allows it")
     }
 }
 
@@ -286,7 +286,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .starts_with("not asked: localhost is at "),
+                .starts_with("not fetched: localhost is at "),
             "{refused}"
         );
     }

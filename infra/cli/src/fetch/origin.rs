@@ -38,7 +38,7 @@ pub(crate) async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched
     let below =
         below.filter(|_| origin_of(prefix).is_none() || origin_of(url) == origin_of(prefix));
     let Some(parts) = below.and_then(parts) else {
-        return absent("is not in what is checked".to_owned());
+        return absent("is outside of what is checked".to_owned());
     };
     let folder = match origin {
         Origin::Bucket(bucket, _) => return bucket.document(&parts.join("/"), about).await,
@@ -62,7 +62,7 @@ pub(crate) async fn get(origin: &Origin<'_>, url: &str, about: About) -> Fetched
                 .then(|| Response::new(404)),
             ..absent(format!("{}: {error}", place.display()))
         },
-        Err(error) => absent(format!("the reader broke off: {error}")),
+        Err(error) => absent(format!("the reader failed: {error}")),
     }
 }
 

@@ -87,7 +87,7 @@ fn folder(path: &Path) -> &Path {
 
 fn prefix(path: &Path) -> io::Result<&std::ffi::OsStr> {
     let name = path.file_name();
-    name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no name of a file"))
+    name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not a file name"))
 }
 
 /// Deletes what killed writers of a file have left.
@@ -140,7 +140,7 @@ pub(crate) fn open_own(path: &Path) -> io::Result<File> {
     }
     match fs::symlink_metadata(path)?.is_file() {
         true => options.open(path),
-        false => Err(io::Error::other("it is a link, or no file at all")),
+        false => Err(io::Error::other("it is a link, or not a file")),
     }
 }
 

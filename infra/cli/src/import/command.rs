@@ -90,7 +90,7 @@ fn from(text: &str) -> Result<SourceKind, String> {
     let known = SourceKind::ALL.into_iter().find(|from| from.name() == text);
     known.ok_or_else(|| {
         format!(
-            "is none of {}",
+            "is not one of {}",
             SourceKind::ALL.map(SourceKind::name).join(", ")
         )
     })
@@ -102,7 +102,7 @@ fn language(text: &str) -> Result<String, LanguageError> {
 }
 
 fn zone(text: &str) -> Result<Zone, &'static str> {
-    Zone::parse(text).ok_or("is no zone, such as Europe/Berlin, UTC or +01:00")
+    Zone::parse(text).ok_or("is not a time zone such as Europe/Berlin, UTC or +01:00")
 }
 
 fn map_url(text: &str) -> Result<(String, String), String> {
@@ -122,9 +122,7 @@ fn archive_url(text: &str) -> Result<(String, String), &'static str> {
             .any(|part| path.contains(part));
     match is_place {
         true => Ok((taxonomy.to_owned(), path.to_owned())),
-        false => {
-            Err("the path does not begin with /, or has none of {path}, {slug} and {id} in it")
-        }
+        false => Err("the path must begin with / and contain {path}, {slug} or {id}"),
     }
 }
 
@@ -132,8 +130,8 @@ impl Import {
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let is_json = output.format() != Format::Text;
         if is_json && self.output.is_none() {
-            let text = "--json prints the report, and the records go to standard output, too: give --output FILE, \
-                        or --report FILE instead of --json";
+            let text = "--json needs --output FILE: the report and the records cannot both go to standard output; or \
+                        give --report FILE instead of --json";
             return Err(anyhow!(text));
         }
         let places = self.places()?;

@@ -50,7 +50,7 @@ pub(super) fn entries(
 ) -> Result<Option<String>, ImportError> {
     let Some(entry_name) = entry_of(elements.root()) else {
         let root = elements.root();
-        return Ok(Some(format!("it is no feed: its root is <{root}>")));
+        return Ok(Some(format!("it is not a feed: its root is <{root}>")));
     };
     let (document, mut found) = (sink.base(name), Entries::new(entry_name));
     let mut language = None;

@@ -281,7 +281,7 @@ impl<'de, F: FnMut(Value) -> Result<(), ImportError>> Visitor<'de> for Seed<'_, 
                 }
             }
             return Err(serde::de::Error::custom(format_args!(
-                "it is an object, not a list: say in a mapping (--mapping) at which path its \"items\" are; it has {}",
+                "it is an object, not a list: give a --mapping with the path of its \"items\"; it has {}",
                 names.join(", ")
             )));
         };

@@ -90,7 +90,7 @@ impl Report {
             count(&mut text, name, self.joined);
         }
         tallies(&mut text, "not imported", &self.skipped);
-        tallies(&mut text, "imported without something", &self.notes);
+        tallies(&mut text, "imported with notes", &self.notes);
         let predicted = &self.predicted;
         count(&mut text, "would be listed", predicted.listed);
         if predicted.parts > 0 {

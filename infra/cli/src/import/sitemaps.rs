@@ -106,7 +106,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
     fn open(&mut self, document: &Document, depth: u32) -> Result<(), ImportError> {
         if self.documents == MAX_DOCUMENTS {
             let problem =
-                format!("it has more than {MAX_DOCUMENTS} sitemaps, at which reading ended");
+                format!("it has more than {MAX_DOCUMENTS} sitemaps: the rest was not read");
             if self.problems.last() != Some(&problem) {
                 self.problems.push(problem);
             }
@@ -183,14 +183,14 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
                 self.problems.extend(problem.map(told));
                 if depth == MAX_DEPTH {
                     Some(format!(
-                        "it is inside {MAX_DEPTH} other indexes, and was not followed"
+                        "it is nested in {MAX_DEPTH} indexes, so it was not read"
                     ))
                 } else {
                     self.list(children, depth + 1)?;
                     None
                 }
             }
-            root => Some(format!("it is no sitemap: its root is <{root}>")),
+            root => Some(format!("it is not a sitemap: its root is <{root}>")),
         };
         let root = elements.root();
         if matches!(root, "urlset" | "sitemapindex") && elements.is_foreign() {
@@ -211,9 +211,8 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
         loop {
             match elements.next() {
                 Ok(Some(_)) if children.len() == MAX_CHILDREN => {
-                    let problem = format!(
-                        "it has more than {MAX_CHILDREN} sitemaps, at which reading it ended"
-                    );
+                    let problem =
+                        format!("it has more than {MAX_CHILDREN} sitemaps: the rest was not read");
                     return (children, Some(problem));
                 }
                 Ok(Some(child)) => {

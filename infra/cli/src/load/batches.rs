@@ -94,7 +94,7 @@ impl Calls {
                         // It takes some: there is no need to wait longer and longer.
                         (pause, deadline) = (PAUSES.0, Instant::now() + PATIENCE);
                     }
-                    "it throttles".to_owned()
+                    "it is throttling".to_owned()
                 }
                 Put::Later(failure) => failure,
                 // DynamoDB refuses a whole batch for one bad item (too large, an empty key): item by item it says which.
@@ -107,7 +107,7 @@ impl Calls {
             if Instant::now() > deadline {
                 let minutes = PATIENCE.as_secs() / 60;
                 return Err(LoadError::Table(format!(
-                    "{} took nothing for {minutes} minutes: {failure}",
+                    "{} accepted no write for {minutes} minutes: {failure}",
                     self.table
                 )));
             }

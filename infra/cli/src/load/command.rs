@@ -78,7 +78,7 @@ fn scope(text: &str) -> Result<Scope, String> {
 }
 
 fn limit(text: &str) -> Result<Limit, &'static str> {
-    let wrong = "is neither a number of records nor a part such as 5%";
+    let wrong = "is neither a number of records nor a share such as 5%";
     match text.strip_suffix('%') {
         Some(percent) => match percent.parse::<f64>() {
             Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Limit::Percent(percent)),
@@ -110,7 +110,7 @@ impl Load {
             done = self.load(output) => done,
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
-                note("interrupted: what was done stays. The same command goes on with the file that this one was at");
+                note("interrupted: run the same command again to resume");
                 Ok(ExitCode::from(COULD_NOT_TELL))
             }
         }
@@ -138,7 +138,9 @@ impl Load {
         let mut is_ok = loaded.malformed == 0;
         let deleted = match &self.scope {
             Some(_) if !is_ok => {
-                note("nothing was deleted: a malformed line may be a record that would be missed");
+                note(
+                    "nothing was deleted: a malformed line may be a record that seems to be missing",
+                );
                 None
             }
             Some(scope) => {
@@ -206,7 +208,8 @@ impl Load {
         } = deleted;
         if missing > limit {
             return output.line(format_args!(
-                "deleted nothing: {missing} of {in_scope} records in the scope are missing, and --max-deletes allows {limit}"
+                "deleted nothing: the files lack {missing} of {in_scope} records in the scope, and --max-deletes \
+                 allows {limit}"
             ));
         }
         output.line(format_args!(

@@ -54,7 +54,7 @@ fn with_ending(file: &Path, ending: &str) -> PathBuf {
 fn is_file(path: &Path) -> io::Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),
-        Ok(_) => Err(io::Error::other("it is a link, or no file at all")),
+        Ok(_) => Err(io::Error::other("it is a link, or not a file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }

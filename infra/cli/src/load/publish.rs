@@ -48,7 +48,8 @@ pub enum PublishError {
     },
     /// It takes too long.
     #[error(
-        "waited {limit:?} (--timeout) for {what}: see `waymark status`, and load again with --publish to wait on"
+        "gave up waiting for {what} after {limit:?} (--timeout): see `waymark status`, and run the same command \
+         again to wait longer"
     )]
     Late {
         /// What it waited for.

@@ -17,8 +17,8 @@ use crate::terminal::text::Tone;
 use crate::values::duration;
 use crate::values::host;
 
-const NO_CDN: &str = "purge is for the CDN of a deployment: give --stack NAME or --config-env ENV. The local stack has none: its \
-                      answers are not kept anywhere but in a browser";
+const NO_CDN: &str = "purge needs a deployment's CDN: give --stack NAME or --config-env ENV. The local stack has no \
+                      CDN: only browsers cache its answers";
 
 #[derive(Args)]
 pub(crate) struct Purge {
@@ -57,7 +57,7 @@ impl Purge {
             done = self.purge(output) => done,
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
-                note("interrupted: an invalidation whose id was printed goes on by itself");
+                note("interrupted: an invalidation whose id was printed goes on in CloudFront");
                 Ok(ExitCode::from(COULD_NOT_TELL))
             }
         }
@@ -72,8 +72,8 @@ impl Purge {
         let distribution = distribution.ok_or_else(|| {
             let (name, region, site) = (&stack.name, &stack.region, &self.site);
             anyhow!(
-                "stack {name} in {region} has no distribution of its own (parameter Distribution): purge your CDN, of what has \
-                 the tag site:{site} or the site's paths (docs/CDN.md)"
+                "stack {name} in {region} has no distribution of its own (parameter Distribution): in your own CDN, \
+                 purge the tag site:{site} or the site's paths (docs/CDN.md)"
             )
         })?;
         let site = &self.site;
@@ -94,10 +94,11 @@ impl Purge {
         };
         let say = |output: &mut Output, verb: &str| {
             output.line(format_args!(
-                "{verb} {item} on distribution {distribution}: all that the CDN keeps of {site}"
+                "{verb} {item} on distribution {distribution}: all cached files of {site}"
             ))?;
             output.line(format_args!(
-                "this counts as one path: {FREE_ITEMS} a month are free for an account, each further one is ${DOLLARS_AN_ITEM}"
+                "this counts as one path: {FREE_ITEMS} a month are free per account, then each costs \
+                 ${DOLLARS_AN_ITEM}"
             ))
         };
         if self.dry_run {

@@ -95,7 +95,7 @@ impl Status {
     /// Shows the status. Status 0: it is so. 1: it is not, with `--until` or `--fail-on`. 2: it is not known.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         if self.watch.is_some() && output.format() == Format::Json {
-            let text = "--watch has no end, and --json prints one document: give --jsonl, for one each look";
+            let text = "--json prints one document, and --watch never ends: give --jsonl for a document each time";
             return Err(anyhow!(text));
         }
         let running = async {
@@ -121,7 +121,7 @@ impl Status {
             done = running => done,
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
-                note("interrupted: nothing was changed. The same command looks again");
+                note("interrupted: nothing was changed");
                 Ok(ExitCode::from(COULD_NOT_TELL))
             }
         }
@@ -202,7 +202,7 @@ impl Status {
                         return Err(error);
                     }
                     let why = error::message(&error);
-                    note(format!("the failure bucket was not looked at: {why}"));
+                    note(format!("the failure bucket was not checked: {why}"));
                     None
                 }
             },
@@ -224,7 +224,7 @@ impl Status {
         let mut text = status.text();
         let command = env!("CARGO_PKG_VERSION");
         if let Some(stack) = &located.stack {
-            let version = stack.version.as_deref().unwrap_or("of no version");
+            let version = stack.version.as_deref().unwrap_or("unknown version");
             let (name, region) = (&stack.name, &stack.region);
             text.line(format!(
                 "stack {name} in {region}: {version}; this command: {command}"

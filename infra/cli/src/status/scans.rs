@@ -92,22 +92,22 @@ fn readable(host: String, scan: &scan::SiteScan) -> SiteScan {
         SiteStep::LeftOut { after: None } | SiteStep::LeftOutAgain { after: None } => (
             "left_out",
             None,
-            "about to look at what is left out, or waiting for the scan of all content".to_owned(),
+            "about to process excluded pages, or waiting for the scan of all content".to_owned(),
         ),
         SiteStep::LeftOut { after: Some(id) } | SiteStep::LeftOutAgain { after: Some(id) } => (
             "left_out",
             Some(id.clone()),
-            format!("at what is left out, the last is {id}"),
+            format!("processing excluded pages, the last is {id}"),
         ),
         SiteStep::Entries { after: None } => {
-            ("listed", None, "about to look at what is listed".to_owned())
+            ("listed", None, "about to process listed pages".to_owned())
         }
         SiteStep::Entries {
             after: Some((series, n, _)),
         } => (
             "listed",
             Some(format!("{series} {n}")),
-            format!("at what sitemap {n} of {series} lists"),
+            format!("processing the pages of sitemap {n} of {series}"),
         ),
         SiteStep::Publish { after: None } => ("publishing", None, "about to publish".to_owned()),
         SiteStep::Publish { after: Some(path) } => (

@@ -243,7 +243,7 @@ impl IndexNow {
     fn write(&self, text: &mut Text, now: i64) {
         if let Some(Sent { urls, at }) = &self.sent {
             let (urls, ago) = (counted(*urls, "URL"), ago(now, *at));
-            text.line(format!("  IndexNow: last took {urls} at {at} ({ago})"));
+            text.line(format!("  IndexNow: last accepted {urls} at {at} ({ago})"));
         }
         if self.waiting > 0 {
             let more = if self.more_waiting { "or more " } else { "" };
@@ -376,7 +376,7 @@ mod tests {
                     refused: None,
                     sent: Some(engine::rows::notice::Sent { urls: 3, at: 8 }),
                 }),
-                "  IndexNow: last took 3 URLs at 1970-01-01T00:00:08+00:00 (42 s ago)\n",
+                "  IndexNow: last accepted 3 URLs at 1970-01-01T00:00:08+00:00 (42 s ago)\n",
             ),
         ] {
             let mut text = Text::default();

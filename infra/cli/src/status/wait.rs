@@ -109,7 +109,7 @@ pub async fn until(
             None,
         ),
     };
-    let mut left = vec!["the first look took longer than that".to_owned()];
+    let mut left = vec!["the first comparison took longer".to_owned()];
     let reached = loop {
         let looking = Instant::now();
         match timeout_at(deadline, wait.look()).await {
@@ -245,7 +245,7 @@ impl Wait<'_> {
         }
         (self.stage, self.left) = (Stage::BEGINNING, None);
         Ok(match under_way.is_empty() {
-            true => vec!["a site's settings have changed meanwhile".to_owned()],
+            true => vec!["a site's settings changed in the meantime".to_owned()],
             false => under_way,
         })
     }

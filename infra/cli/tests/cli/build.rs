@@ -133,7 +133,7 @@ fn the_sample_passes_the_check_and_is_the_same_twice() {
     assert!(
         again
             .errors
-            .contains("index of it lists: post-sitemap9.xml. Delete"),
+            .contains("nor lists in an index: post-sitemap9.xml. Delete"),
         "{}",
         again.errors
     );
@@ -241,12 +241,12 @@ fn bad_lines_make_the_status_1_and_what_cannot_be_built_2() {
         ),
         (
             &["build", "/dev/null", "--out", "x"],
-            "nothing was built: no record names a site",
+            "nothing was built: no record belongs to a site",
         ),
         (
             &["build", "pages.csv", "--out", "x"],
-            "nothing was built: pages.csv: not JSON Lines, since no line is a record. `waymark import pages.csv | waymark build - \
-             --out DIR` makes",
+            "nothing was built: pages.csv: not JSON Lines: no line is a record. Convert CSV, sitemaps or another \
+             system's export first: `waymark import pages.csv | waymark build - --out DIR`",
         ),
         (
             &["build", "content.jsonl", "--out", "content.jsonl"],

@@ -498,7 +498,7 @@ fn what_is_wrong_with_content_is_said_and_the_sites_are_reached_by_name() {
     ]);
     assert_eq!(status, Some(2));
     assert!(
-        errors.contains("not as the S3 of a local stack does"),
+        errors.contains("it is not the S3 of a local stack"),
         "{errors}"
     );
 

@@ -139,7 +139,7 @@ fn every_verb_says_in_a_line_why_a_stack_cannot_be_looked_at() {
         ),
         (
             &["--stack", "mapped"],
-            "stack mapped in eu-central-1: its parameters: SOURCE_MAPPING: ",
+            "stack mapped in eu-central-1 has invalid parameters: SOURCE_MAPPING: ",
         ),
         (
             &["--stack", "prod", "--profile", "nobody"],
@@ -174,12 +174,9 @@ fn a_permission_that_is_missing_is_named() {
 #[test]
 fn another_version_is_noted_by_what_reads_and_refused_by_what_changes() {
     let double = Double::start(stacks());
-    for (stack, version) in [
-        ("older", "0.0.1"),
-        ("silent", "of a version that it does not say"),
-    ] {
+    for (stack, version) in [("older", "0.0.1"), ("silent", "an unknown version")] {
         let told = format!(
-            "this command is {VERSION} and stack {stack} is {version}: build the command from"
+            "this command has version {VERSION}, and stack {stack} has {version}: build the command from"
         );
         for change in [&["audit", "--repair"][..], &["redrive"]] {
             let arguments = [change, &["--stack", stack]].concat();
@@ -327,7 +324,7 @@ fn two_places_at_once_are_an_error() {
     );
     one_line(
         waymark(&double, &["redrive"]),
-        "redrive looks at a deployment: give --stack NAME, ",
+        "redrive needs a deployment: give --stack NAME, ",
     );
     assert_eq!(double.asked(), [""; 0]);
 }
@@ -345,7 +342,7 @@ fn what_is_no_distribution_cannot_be_purged() {
             command.env(name, "x");
         }
         command.env("SOURCE_TABLE", "").env("SOURCE_MAPPING", "");
-        one_line(command, "purge is for the CDN of a deployment: ");
+        one_line(command, "purge needs a deployment's CDN: ");
     }
     one_line(
         purge(&["--stack", "prod"]),
@@ -372,7 +369,8 @@ async fn every_answer_of_cloudfront_is_told() {
     for (distribution, expected) in [
         (
             "EDENIED",
-            "no permission for cloudfront:CreateInvalidation on distribution EDENIED: User: u is not authorized: allow it",
+            "no permission for cloudfront:CreateInvalidation on distribution EDENIED: User: u is not authorized: \
+             grant it",
         ),
         (
             "EFULL",

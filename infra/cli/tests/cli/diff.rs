@@ -310,9 +310,7 @@ fn a_site_is_compared_with_a_folder_and_a_body_that_is_cut_is_told() {
     let outcome = compare(&nothing, "before");
     assert_eq!(outcome.status, 2);
     assert!(
-        outcome
-            .errors
-            .contains("has neither a robots.txt that names sitemaps"),
+        outcome.errors.contains("found no sitemap in robots.txt"),
         "{}",
         outcome.errors
     );
@@ -398,7 +396,8 @@ fn a_page_is_the_same_however_each_side_writes_its_address() {
         "5 the same, 0 gone, 0 new, 0 changed; 3 written differently (no difference)\n"
     );
     let note = format!(
-        "waymark: 3 addresses are written differently in A and in B, which is no difference: {ORIGIN} is {ORIGIN}/, \
+        "waymark: 3 addresses are written differently in A and in B, which does not count as a difference: {ORIGIN} \
+         is {ORIGIN}/, \
          {ORIGIN}/%e6%97%a5/ is {ORIGIN}/%E6%97%A5/, {ORIGIN}/~joe/ is {ORIGIN}/%7Ejoe/. --exact compares them as they are written\n"
     );
     assert_eq!(outcome.errors, note);
@@ -449,7 +448,7 @@ fn what_is_read_but_odd_is_told_and_what_lists_nothing_is_not_compared() {
     let namespace = "http://www.sitemaps.org/schemas/sitemap/0.9";
     let good = format!("<urlset xmlns='{namespace}'>{page}</urlset>");
     fs::write(folder.path().join("a.xml"), &good).unwrap();
-    let foreign = "its root is not in the namespace of sitemaps; it was read all the same";
+    let foreign = "its root element is not in the sitemap namespace; it was read anyway";
     for (document, told) in [
         (
             format!("<sm:urlset xmlns:sm='{namespace}'>{prefixed}</sm:urlset>"),

@@ -265,7 +265,7 @@ async fn a_load_that_is_killed_at_ten_points_goes_on_and_loses_no_line() {
     err.read_to_string(&mut told).unwrap();
     let status_of = process.0.wait().unwrap().code();
     assert!(
-        told.contains("The same command goes on") && status_of == Some(2),
+        told.contains("run the same command again to resume") && status_of == Some(2),
         "{status_of:?} {told}"
     );
     let mut arguments = arguments;
@@ -391,7 +391,7 @@ async fn an_export_loaded_into_another_table_gives_equal_items() {
     assert_eq!(output.status.code(), Some(2));
     let told = errors(&output);
     assert!(
-        told.ends_with("Scan: there is no table nowhere\n"),
+        told.ends_with("Scan failed: there is no table nowhere\n"),
         "{told}"
     );
     // Control characters are escaped, and it is the same text.
@@ -427,7 +427,7 @@ async fn what_is_missing_is_deleted_in_its_scope_and_within_limits() {
     ];
     let printed = status(load(&fewer, &scope), 1);
     assert!(
-        printed.contains("2 of 20 records in the scope are missing, and --max-deletes allows 1"),
+        printed.contains("the files lack 2 of 20 records in the scope, and --max-deletes allows 1"),
         "{printed}"
     );
     assert_eq!(stack.items("bulk").await.len(), 22);
@@ -447,7 +447,8 @@ async fn what_is_missing_is_deleted_in_its_scope_and_within_limits() {
     let output = load(&csv, &[]).output_in_time();
     let (told, csv) = (errors(&output), csv.display());
     let expected = format!(
-        "nothing was loaded: {csv}: not JSON Lines, since no line is a record. `waymark import {csv} | waymark load -`"
+        "nothing was loaded: {csv}: not JSON Lines: no line is a record. Convert CSV, sitemaps or another system's \
+         export first: `waymark import {csv} | waymark load -`"
     );
     assert!(told.contains(&expected), "{told}");
     assert_eq!(output.status.code(), Some(1), "{told}");

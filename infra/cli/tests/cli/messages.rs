@@ -119,13 +119,13 @@ fn page() -> String {
     section(&mut out, "A site's settings", SITES);
     table(&mut out, ["message", "effect"], settings_rows());
     section(&mut out, "A field mapping", MAPPINGS);
-    table(&mut out, ["message", "wrong is the"], mapping_rows());
+    table(&mut out, ["message", "what is wrong"], mapping_rows());
     section(&mut out, "Tables and the bucket", STORES);
     let rows = store_errors().into_iter().map(|error| {
         let kind = if error.is_permanent() {
             "permanent: the record or row is left until it is corrected"
         } else {
-            "passing: it is tried again"
+            "temporary: it is retried"
         };
         [code(&error), kind.to_owned()]
     });
@@ -164,14 +164,14 @@ const ADDRESSES: &str = "They follow the name of the field, or the address itsel
 const RECORDS: &str = "\
 A field that decides whether a page is listed excludes it. Any other field is left out alone, and the page is listed without it.";
 const SITES: &str = "\
-`waymark status` shows these. An invalid setting has its default. Settings that could open what was meant to be closed are closed \
-instead: the message says what.";
+`waymark status` shows these. An invalid setting falls back to its default. Where the default could publish what was meant to be \
+private, the site, its type or its robots.txt is closed instead, as the message says.";
 const MAPPINGS: &str = "\
-`waymark mapping` shows what is wrong with a mapping, all at once. What a mapping cannot make of an item is a problem of its record.";
+`waymark mapping` reports all problems of a mapping at once. If a mapping cannot make a field from an item, that is a problem of the \
+item's record.";
 const STORES: &str = "The functions log these, and the command prints them.";
 const COMMAND: &str = "They begin with `waymark:` and go to stderr, with status 2.";
-const USAGE: &str =
-    "Some of what a wrong option or place leads to; `waymark VERB --help` lists what is right.";
+const USAGE: &str = "Examples of errors for wrong options and targets. `waymark VERB --help` lists the valid options.";
 
 #[test]
 fn the_page_has_the_messages_of_the_code() {

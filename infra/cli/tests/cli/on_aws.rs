@@ -158,7 +158,8 @@ fn a_bucket_is_checked_as_what_it_will_be_served_as() {
     assert_eq!(counts, expected, "{text}");
     assert!(
         text.contains("no permission for s3:GetObject on s3://b/secret/sitemap.xml")
-            && text.contains("not known what it disallows: no permission for s3:GetObject on s3://b/secret/robots.txt, or it does not exist"),
+            && text.contains("unknown what it disallows: no permission for s3:GetObject on s3://b/secret/robots.txt \
+                              (or it does not exist"),
         "{text}"
     );
     let (counts, _, text) = run(&["s3://other", "--origin", origin]);
@@ -246,18 +247,18 @@ fn a_bucket_is_compared_with_a_folder() {
         ),
         (
             &["s3://b/none", path],
-            "waymark: s3://b/none/: has neither a robots.txt",
+            "waymark: s3://b/none/: found no sitemap in robots.txt",
         ),
         (&["s3://other", path], "waymark: s3://other/robots.txt: "),
         // It may name sitemaps.
         (
             &["s3://b/secret", path],
-            "waymark: s3://b/secret/robots.txt: no permission for s3:GetObject on s3://b/secret/robots.txt, or it does not exist",
+            "waymark: s3://b/secret/robots.txt: no permission for s3:GetObject on s3://b/secret/robots.txt (or it does not exist",
         ),
         (&["s3://", path], "waymark: s3://: has no bucket: "),
         (
             &[path, path, "--region", "eu-west-1"],
-            "waymark: --region and --profile are for ",
+            "waymark: --region and --profile are only for ",
         ),
     ] {
         let (status, text) = diff(arguments);
@@ -320,7 +321,7 @@ fn a_deployments_sites_are_checked_at_their_public_addresses() {
         &["https://a.example/", "--region", "eu-west-1"],
     );
     assert!(
-        status == Some(2) && text.contains("--region is for"),
+        status == Some(2) && text.contains("--region is only for"),
         "{text}"
     );
 }

@@ -237,7 +237,8 @@ fn a_folder_for_state_may_have_a_file_called_lock_and_an_empty_object() {
         let file = file.display();
         let repair = repair.join(" ");
         format!(
-            "waymark: {file}: passed over among the objects of S3: {why}. If an object was lost, `waymark {repair}` publishes it again"
+            "waymark: {file}: not an object of S3, so it is skipped: {why}. If an object is missing, `waymark \
+             {repair}` publishes it again"
         )
     };
     let mut expected = [
@@ -412,7 +413,7 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
     assert_eq!(json(&run(&["redrive", "--json"])), redriven);
     assert_eq!(run(&["redrive", "--jsonl"]), "{\"left\":0}");
     let only = ["audit", "--only", "object_lost", "--only", "row_lost"];
-    assert_eq!(run(&only), "there is no object_lost, row_lost");
+    assert_eq!(run(&only), "found no object_lost, row_lost");
 
     let purge = ["purge", "--site", "www.example.com"];
     let mut purged = serde_json::json!({

@@ -34,15 +34,15 @@ impl Reader<'_> {
                 "the gzip stream is damaged".to_owned()
             }),
             Some(Stop::BadText(encoding)) => self.found(Rule::FileWellformed, None, true, || {
-                format!("is not the {encoding} that it says it is, at which reading ended")
+                format!("is not the {encoding} that it says it is; the rest was not read")
             }),
             Some(Stop::LongPiece) => self.found(Rule::FileLimits, None, false, || {
-                "has a text or a tag of more than a MiB, at which reading ended".to_owned()
+                "has a text or a tag of more than a MiB; the rest was not read".to_owned()
             }),
             Some(Stop::TooLarge) => {
                 let limit = self.about.max_bytes;
                 self.found(Rule::FileLimits, None, false, || {
-                    format!("has more than {limit} bytes uncompressed, at which reading ended")
+                    format!("has more than {limit} bytes uncompressed; the rest was not read")
                 });
             }
             Some(Stop::Body) | None => {}

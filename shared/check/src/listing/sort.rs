@@ -51,7 +51,7 @@ fn remedy(error: &io::Error) -> &'static str {
     };
     match error.kind() {
         StorageFull | QuotaExceeded | FileTooLarge => {
-            ". Free some space, or name another folder by TMPDIR"
+            ". Free some space, or set TMPDIR to another folder"
         }
         NotFound | PermissionDenied | ReadOnlyFilesystem => ". Name another folder by TMPDIR",
         _ => "",

@@ -228,7 +228,7 @@ fn a_canonical_page_elsewhere_is_told_with_what_it_is() {
     check(Canonical::Answered(Response::new(200)), "");
     check(
         Canonical::Unknown("status 503".to_owned()),
-        ", which was not asked for, because its robots.txt cannot be read: status 503",
+        ", which was not fetched, because its robots.txt cannot be read: status 503",
     );
     check(
         Canonical::Answered(Response::new(410)),
@@ -236,7 +236,7 @@ fn a_canonical_page_elsewhere_is_told_with_what_it_is() {
     );
     check(
         Canonical::Answered(Response::new(503)),
-        ", which answers 503: the server failed, which may pass",
+        ", which answers 503: the server failed, perhaps temporarily",
     );
     check(
         led("https://www.example.com/c/"),
@@ -345,12 +345,12 @@ fn a_status_says_whether_the_page_is_gone() {
         (410, "answers 410: it is gone"),
         (
             403,
-            "answers 403: nobody may read it, or a wall against bots takes this program for one",
+            "answers 403: access is forbidden, or bot protection blocks this command",
         ),
-        (429, "answers 429: it was asked for too often, see --rate"),
-        (408, "answers 408: the server failed, which may pass"),
-        (500, "answers 500: the server failed, which may pass"),
-        (503, "answers 503: the server failed, which may pass"),
+        (429, "answers 429: too many requests, see --rate"),
+        (408, "answers 408: the server failed, perhaps temporarily"),
+        (500, "answers 500: the server failed, perhaps temporarily"),
+        (503, "answers 503: the server failed, perhaps temporarily"),
         (204, "answers 204"),
         (418, "answers 418"),
     ] {
@@ -381,9 +381,9 @@ fn a_page_that_is_not_there_may_answer_200() {
         let found = message(response, shell, Some(nonsense));
         assert_eq!(found, (Rule::PageSoft404, expected.to_owned()));
     };
-    let says = format!("answers as {quoted} does, which is the address of no page");
+    let says = format!("answers like {quoted}, an address without a page");
     soft(&html(), &at(html()), &says);
-    let home = "leads to \"https://www.example.com/\", a home page, which search engines take for a page that is gone";
+    let home = "leads to \"https://www.example.com/\", a home page, which search engines treat as a missing page";
     soft(
         &led("https://www.example.com/"),
         &at(Response::new(404)),
@@ -396,7 +396,7 @@ fn a_page_that_is_not_there_may_answer_200() {
     );
     let error = led("https://www.example.com/error");
     let says = format!(
-        "leads to \"https://www.example.com/error\", as {quoted} does, which is the address of no page"
+        "leads to \"https://www.example.com/error\", like {quoted}, an address without a page"
     );
     soft(&error, &at(error.clone()), &says);
 

@@ -115,57 +115,59 @@ rules! {
         "Serve /robots.txt with status 200 and Content-Type: text/plain.";
     RobotsAbsent "robots.absent" Warning ANYBODY ROBOTS,
         "a site has a robots.txt",
-        "Crawlers take a status 4xx for no robots.txt: they may read everything, and find no sitemap through it.",
+        "With a status 4xx crawlers assume that there is no robots.txt: they read everything, and find no sitemap \
+         through it.",
         "Serve /robots.txt with a line that names the sitemap.";
     RobotsSitemap "robots.sitemap" Error ANYBODY PROTOCOL,
         "robots.txt names a sitemap by its absolute URL",
-        "A crawler that was told nothing else finds no sitemap; relative URLs are lost by several readers.",
+        "Crawlers that know no other address find no sitemap, and several readers lose relative URLs.",
         "Add a line `Sitemap: https://www.example.com/sitemap.xml`.";
     RobotsForm "robots.form" Warning ANYBODY ROBOTS,
-        "robots.txt has no byte order mark, no comment behind a sitemap's URL, and at most 500 KiB",
-        "Some readers lose the first line, or the sitemap; what is behind 500 KiB need not be read.",
+        "robots.txt has no byte order mark, no comment after a sitemap's URL, and at most 500 KiB",
+        "Some readers lose the first line or the sitemap, and crawlers may ignore everything after 500 KiB.",
         "Save the file as UTF-8 without a mark, put comments on lines of their own, and shorten it.";
     RobotsUnknown "robots.unknown" Warning GOOGLES LIGHTHOUSE,
         "robots.txt has only directives that are known",
         "An unknown directive is ignored, and is often a misspelt one.",
         "Correct the directive's name, or remove the line.";
     RobotsGroup "robots.group" Warning ANYBODY ROBOTS,
-        "rules of robots.txt are behind a User-agent line",
-        "A rule outside a group is for nobody.",
-        "Put the line below the User-agent line that it is for.";
+        "rules in robots.txt follow a User-agent line",
+        "A rule outside of a group applies to no crawler.",
+        "Put the line below the User-agent line that it applies to.";
     RobotsEncoding "robots.encoding" Warning GOOGLES GOOGLE_ROBOTS,
         "paths in robots.txt are percent-encoded",
         "Google's matcher reads raw letters. Crawlers that compare bytes, as Colly does, find that the rule matches nothing.",
         "Percent-encode the path as UTF-8.";
     RobotsSplit "robots.split" Warning ANYBODY ROBOTS,
-        "nothing but User-agent lines is between the User-agent lines of a group",
-        "Only a rule ends the list of agents, but widely used readers end the group at other lines, too: they and others obey different rules.",
-        "Put the line behind the group's rules, or give each agent rules of its own.";
+        "no other lines separate the User-agent lines of a group",
+        "Only a rule ends the list of agents, but some widely used readers end it at other lines too, and so obey \
+         different rules.",
+        "Put the line after the group's rules, or give each agent its own rules.";
     RobotsSignal "robots.signal" Warning ANYBODY SIGNALS,
         "a Content-Signal has keys with yes or no, each once in a group",
-        "Nobody knows what another value means, or which of two holds.",
+        "Other values have no meaning, and of two values it is unclear which applies.",
         "Write it as in search=yes, ai-input=yes, ai-train=no.";
     RobotsProposal "robots.proposal" Note GOOGLES LIGHTHOUSE,
         "robots.txt has no directive or signal that is only proposed",
         "Crawlers that do not follow the proposal ignore it, and Lighthouse reports the directive.",
-        "Keep it if it is meant for those who follow the proposal.";
+        "Keep it if it is meant for crawlers that follow the proposal.";
     RobotsBlocks "robots.blocks" Error EVERYBODY ROBOTS,
-        "robots.txt keeps neither Googlebot nor Bingbot from a sitemap or a URL that is listed",
-        "A crawler will not fetch what it is told to list.",
+        "robots.txt blocks neither Googlebot nor Bingbot from a sitemap or a listed URL",
+        "Crawlers do not fetch what robots.txt disallows, even if a sitemap lists it.",
         "Allow the path, or take the URL out of the sitemap.";
 
     IndexReachable "index.reachable" Error ANYBODY PROTOCOL,
         "the sitemap or index that the site names can be read",
-        "Nothing that it lists is found.",
+        "Crawlers find none of the pages that it lists.",
         "Correct the address, or the server.";
     IndexInRobots "index.in_robots" Warning ANYBODY PROTOCOL,
         "robots.txt names the index that is checked",
-        "Search engines that were not told of it do not find it.",
+        "Search engines to which it was not submitted do not find it.",
         "Add its URL to robots.txt as a Sitemap line.";
     IndexNaming "index.naming" Error NAMES YOAST,
         "sitemaps are named {type}-sitemap{n}.xml: the first without a number, the others from 2 on",
         "Search engines know the old addresses, and redirects lead from /{type}-sitemap1.xml to the first.",
-        "Name the sitemaps so.";
+        "Rename the sitemaps.";
     IndexNested "index.nested" Warning ANYBODY PROTOCOL,
         "no index lists an index",
         "Google and others do not follow it.",
@@ -187,37 +189,37 @@ rules! {
         "Search engines report the index as faulty and retry for months.",
         "Take the sitemap out of the index, or bring it back.";
     IndexEmpty "index.empty" Warning ANYBODY PROTOCOL,
-        "a sitemap or index lists something",
+        "no sitemap or index is empty",
         "The schemas forbid an empty one, and Google warns of it.",
         "Take an empty sitemap out of the index.";
 
     FileStatus "file.status" Error ANYBODY HTTP,
         "every listed sitemap answers 200",
-        "What it lists is not found.",
-        "See what the server answers, and let everybody read it.";
+        "Crawlers find none of the pages that it lists.",
+        "Look at the server's answer, and allow everyone to read the sitemap.";
     FileRedirect "file.redirect" Warning ANYBODY PROTOCOL,
-        "a sitemap is where its address says",
-        "Each fetch costs another one, and some readers do not follow it.",
+        "a sitemap's address does not redirect",
+        "Each fetch needs another request, and some readers do not follow redirects.",
         "List the address to which the redirect leads.";
     FileCtype "file.ctype" Warning ANYBODY HTTP,
-        "the Content-Type fits the form",
-        "Browsers and some readers go by it.",
+        "the Content-Type fits the document's format",
+        "Browsers and some readers rely on it.",
         "Serve XML as application/xml, text as text/plain, .gz as application/gzip.";
     FileHtml "file.html" Error ANYBODY PROTOCOL,
         "a sitemap's address does not answer with a web page",
         "A catch-all page answers 200 for everything, so nobody notices that the sitemap is missing.",
-        "Let the server answer 404 for what is not there, and publish the sitemap.";
+        "Make the server answer 404 for addresses that do not exist, and publish the sitemap.";
     FileGzip "file.gzip" Error ANYBODY GZIP,
-        "a body is compressed once, by one whole gzip member, and says so",
+        "a compressed body is compressed once, as one complete gzip member, and declared as gzip",
         "Readers inflate once, and many stop after the first member.",
         "Compress once: either as .gz, or with Content-Encoding: gzip.";
     FileTruncated "file.truncated" Error ANYBODY PROTOCOL,
-        "a document is whole",
-        "Some readers take a part for the whole without a word, others take nothing.",
-        "Write documents to another name first, and replace the old one at once.";
+        "a document is complete",
+        "Some readers silently use the part that arrived, others use nothing.",
+        "Write to a temporary name first, then replace the old document in one step.";
     FileLength "file.length" Warning ANYBODY HTTP,
         "Content-Length is the number of bytes sent",
-        "Readers wait for what never comes, or drop the document.",
+        "Readers wait for bytes that never come, or drop the document.",
         "Let the server compute the length.";
     FileWellformed "file.wellformed" Error ANYBODY XML,
         "a document is well-formed XML in UTF-8, with nothing before its declaration",
@@ -233,10 +235,10 @@ rules! {
         "Remove the DOCTYPE.";
     FileEntity "file.entity" Error ANYBODY XML,
         "no entity of a DOCTYPE is used",
-        "Careful readers do not expand it, so that a URL is another one, or is lost.",
+        "Careful readers do not expand it, so URLs change or are lost.",
         "Write the text itself, and remove the DOCTYPE.";
     FileSchema "file.schema" Error ANYBODY PROTOCOL,
-        "elements, attributes and values are those of the schemas, in their order",
+        "elements, attributes and values follow the schemas, in the right order",
         "A reader that validates drops the entry or the document.",
         "Write the elements in the order of the protocol.";
     FilePrefix "file.prefix" Note ANYBODY XML,
@@ -245,36 +247,36 @@ rules! {
         "Declare the sitemap's namespace without a prefix: <urlset xmlns=…>.";
     FileLimits "file.limits" Error ANYBODY PROTOCOL,
         "at most 50,000 entries and 52,428,800 bytes uncompressed",
-        "Search engines refuse the document or read its beginning.",
+        "Search engines refuse the document or read only its beginning.",
         "Split it, and list the parts in an index.";
     FileNear "file.near" Note ANYBODY PROTOCOL,
-        "a document is not over 95 % of a limit",
+        "a document is below 95 % of each limit",
         "It will soon be over it.",
         "Split it now.";
     FileSlow "file.slow" Warning ENGINES GOOGLE,
-        "a document comes within 10 seconds",
+        "a document arrives within 10 seconds",
         "Crawlers give up, and come less often to a slow site.",
-        "Write sitemaps when content changes, not when they are asked for.";
+        "Write sitemaps when content changes, not on each request.";
 
     LocHost "loc.host" Error ANYBODY PROTOCOL,
         "a sitemap lists URLs of its own scheme and host, below its folder",
-        "Others are ignored.",
+        "Search engines ignore other URLs.",
         "List the URL in a sitemap of its own host, or name this one in the other host's robots.txt.";
     ScopeUnknown "scope.unknown" Warning ANYBODY PROTOCOL,
         "where a sitemap lists URLs of another host, that host's robots.txt can be read",
-        "It says whether the sitemap may list them, by naming it.",
-        "Have the other host answer for its robots.txt, and name the sitemap there.";
+        "The sitemap may list them only if that robots.txt names it.",
+        "Make the other host's robots.txt readable, and name the sitemap in it.";
     LocForm "loc.form" Error ANYBODY URI,
-        "a loc is an absolute http or https URL, in which spaces and other signs are percent-encoded",
+        "a loc is an absolute http or https URL, with spaces and other special characters percent-encoded",
         "Readers repair it in different ways, or drop it.",
         "Write the URL as a browser sends it.";
     LocSpelling "loc.spelling" Warning ANYBODY URI,
         "a loc is in ASCII, has scheme and host in lower case, and no fragment",
-        "Protocol and schema allow it otherwise. Readers that compare texts take two spellings for two pages.",
+        "Other spellings are valid, but readers that compare texts see two pages.",
         "Write the URL as a browser sends it.";
     LocEscape "loc.escape" Note ANYBODY PROTOCOL,
         "a loc is plain text with only the five predefined entities, and without white space around it",
-        "XML allows CDATA, references, comments and spaces. Some readers take them into the URL, or lose it.",
+        "XML allows CDATA, references, comments and spaces, but some readers keep them in the URL or lose it.",
         "Write the URL right between the tags, with & as &amp;.";
     LocAbsent "loc.absent" Warning ANYBODY PROTOCOL,
         "each item of a feed has a link",
@@ -282,31 +284,31 @@ rules! {
         "Give each item the address of its page.";
     LocSitemap "loc.sitemap" Warning ANYBODY PROTOCOL,
         "no sitemap is listed as a page",
-        "Sitemaps are no pages that anybody should find, and only an index lists them.",
+        "A sitemap is not a page for people, and only an index should list it.",
         "Take it out, or list it in an index.";
     LocDoubleEncoded "loc.double_encoded" Warning ANYBODY URI,
         "a loc is percent-encoded once",
-        "%2520 is another address than %20, and is mostly a 404.",
+        "%2520 and %20 are different addresses, and the first is usually a 404.",
         "Encode the URL once.";
     LocLength "loc.length" Error ANYBODY PROTOCOL,
         "a loc has 12 to 2,047 characters",
         "Longer ones are not read.",
         "Shorten the URL.";
     LocDup "loc.dup" Warning ANYBODY PROTOCOL,
-        "no URL is twice in a sitemap, however it is spelled",
+        "no sitemap lists a URL twice, however it is spelled",
         "It is unclear which lastmod counts, and the limit is reached sooner.",
         "List each URL once.";
     LocDupAcross "loc.dup_across" Warning ANYBODY PROTOCOL,
-        "no URL is in two sitemaps, but for one of videos and one of news",
+        "no URL is in two sitemaps, except one of videos and one of news",
         "It is unclear which lastmod counts.",
         "List each URL in one sitemap of pages.";
     LocVariants "loc.variants" Warning GOOGLES GOOGLE_URLS,
         "only one form of a page's URL is listed",
         "With and without a slash, with a word in other case, with http or www are different pages for a crawler.",
-        "List the canonical form alone.";
+        "List only the canonical form.";
     LocTracking "loc.tracking" Note GOOGLES GOOGLE_URLS,
         "a loc has no tracking or session parameter",
-        "Each value is a page of its own for a crawler.",
+        "Crawlers see a different page for each value.",
         "List the URL without it.";
 
     LastmodW3c "lastmod.w3c" Error ANYBODY W3C,
@@ -314,36 +316,36 @@ rules! {
         "Readers ignore it, or the entry; the schema refuses 2026-01 and 10:20Z.",
         "Write 2026-01-02 or 2026-01-02T03:04:05+00:00.";
     LastmodFuture "lastmod.future" Error ENGINES BING,
-        "no lastmod is more than a day ahead",
-        "Bing rejects it, and a site that does so is not believed.",
+        "no lastmod is more than a day in the future",
+        "Bing rejects it, and search engines stop trusting the site's lastmods.",
         "Write when the page last changed.";
     LastmodZone "lastmod.zone" Warning ENGINES GOOGLE,
         "a lastmod with a time has a zone",
-        "It may mean any of 26 hours.",
+        "Without a zone the time is uncertain by 26 hours.",
         "Add Z or +00:00.";
     LastmodSame "lastmod.same" Warning ENGINES GOOGLE,
-        "lastmods differ",
-        "When nearly all pages share one, it is the time of a build, and search engines stop to believe it.",
+        "lastmods differ from page to page",
+        "When nearly all pages share one, it is the time of a build, and search engines stop trusting it.",
         "Write when each page itself last changed.";
     LastmodNow "lastmod.now" Warning ENGINES GOOGLE,
         "a lastmod is not the time of the fetch",
-        "It changes with each fetch, so search engines stop to believe it.",
+        "It changes with each fetch, so search engines stop trusting it.",
         "Write when the page last changed.";
     LastmodAbsent "lastmod.absent" Note ENGINES BING,
-        "some page of the site has a lastmod",
+        "at least one page of the site has a lastmod",
         "Bing's main signal for fetching a page again is missing.",
         "Write when each page last changed.";
 
     ExtImage "ext.image" Warning GOOGLES GOOGLE_IMAGES,
         "at most 1,000 images a page, each with an absolute image:loc",
-        "Others are ignored.",
+        "Search engines ignore other images.",
         "Give each image its absolute URL.";
     ExtImageDead "ext.image_dead" Note GOOGLES GOOGLE_IMAGES,
         "no image has caption, geo_location, title or license",
         "Google has not read them since August 2022.",
         "Leave them out.";
     ExtOrder "ext.order" Error ANYBODY PROTOCOL,
-        "elements of extensions are in the order of their schemas, and behind lastmod, changefreq and priority",
+        "elements of extensions are in the order of their schemas, and after lastmod, changefreq and priority",
         "A reader that validates drops the entry or the document.",
         "Write the elements in the schemas' order.";
     ExtVideoRequired "ext.video_required" Error GOOGLES GOOGLE_VIDEOS,
@@ -367,7 +369,7 @@ rules! {
         "The news item is ignored.",
         "Write `en`, not `en-GB`.";
     ExtHreflangCode "ext.hreflang_code" Error GOOGLES GOOGLE_LANGUAGES,
-        "hreflang is a language, perhaps with a script and a region of ISO 3166-1, or x-default",
+        "hreflang is a language, optionally with a script and a region of ISO 3166-1, or x-default",
         "The link is ignored.",
         "Write `en-GB`, not `en_GB`, `en-UK` or `uk-english`.";
     ExtLink "ext.link" Error GOOGLES GOOGLE_LANGUAGES,
@@ -375,78 +377,80 @@ rules! {
         "The link is ignored.",
         "Write the address as href=\"…\".";
     ExtHreflangSelf "ext.hreflang_self" Warning GOOGLES GOOGLE_LANGUAGES,
-        "a page with alternates is among them",
+        "a page with alternates lists itself among them",
         "Search engines may ignore the set.",
         "Add a link to the page itself.";
     ExtHreflangReturn "ext.hreflang_return" Warning GOOGLES GOOGLE_LANGUAGES,
-        "alternates link back",
-        "A pair that is linked one way is ignored.",
+        "pages listed as alternates link back",
+        "Search engines ignore alternates that are linked in one direction only.",
         "Give all pages of a set the same links.";
     ExtHreflangTwo "ext.hreflang_two" Warning GOOGLES GOOGLE_LANGUAGES,
-        "a set has each language once",
+        "a set of alternates has each language once",
         "It is unclear which page is meant.",
-        "Remove one of the two, or tell them apart by region.";
+        "Remove one of the two, or distinguish them by region.";
     ExtForeign "ext.foreign" Warning ANYBODY PROTOCOL,
-        "only elements of known extensions, and only inside of an entry",
+        "a document has only elements of known extensions, and only inside entries",
         "Several readers find no URL in such a document.",
         "Remove the element.";
     ExtIgnored "ext.ignored" Note PROMISES GOOGLE,
         "no entry has priority or changefreq",
-        "Google ignores both, and Bing largely; Yandex says that it uses priority. They are valid and do no harm, so that only the profile waymark asks for this.",
+        "Google ignores both, and Bing largely; Yandex says that it uses priority. They are valid and harmless, so \
+         only the profile waymark reports them.",
         "Leave them out.";
 
     SetMissing "set.missing" Error ANYBODY WAYMARK,
         "every expected URL is listed",
-        "The file of --expected names it.",
-        "See why it is not published.";
+        "The --expected file lists it.",
+        "Find out why it is not published.";
     SetExtra "set.extra" Error ANYBODY WAYMARK,
         "nothing but the expected URLs is listed",
-        "The file of --expected does not name it.",
-        "See why it is published, or add it to the file.";
+        "The --expected file does not list it.",
+        "Find out why it is published, or add it to the file.";
     SetLastmod "set.lastmod" Error ANYBODY WAYMARK,
-        "lastmods are the expected ones",
-        "The file of --expected has another one.",
-        "See when the page last changed.";
+        "lastmods match the expected ones",
+        "The --expected file has a different one.",
+        "Check when the page last changed.";
 
     SetImages "set.images" Error ANYBODY WAYMARK,
-        "a page's images are the expected ones",
-        "The file of --expected has others.",
-        "See which images the page has.";
+        "a page's images match the expected ones",
+        "The --expected file has different ones.",
+        "Check which images the page has.";
     SetAlternates "set.alternates" Error ANYBODY WAYMARK,
-        "a page's alternates are the expected ones",
-        "The file of --expected has others.",
-        "See which translations the page has.";
+        "a page's alternates match the expected ones",
+        "The --expected file has different ones.",
+        "Check which translations the page has.";
 
     PageStatus "page.status" Error ENGINES GOOGLE,
         "a listed page answers 200",
-        "Search engines drop it, and believe the sitemap less.",
-        "Take a page that is gone out of the sitemap, let crawlers in where they are kept out, and mend what fails.";
+        "Search engines drop it, and trust the sitemap less.",
+        "Remove pages that are gone from the sitemap, let crawlers in, and fix server errors.";
     PageSoft404 "page.soft_404" Warning ENGINES GOOGLE_CRAWLING,
-        "a listed page answers otherwise than an address at which there is nothing, and does not lead to a home page",
-        "Search engines take it for a page that is gone, whatever its status says, and drop it.",
-        "Answer 404 for what is not there, and take the page out of the sitemap if it is gone.";
+        "a listed page answers differently from a missing page, and does not redirect to the home page",
+        "Search engines treat it as missing, whatever its status, and drop it.",
+        "Answer 404 for pages that do not exist, and remove pages that are gone from the sitemap.";
     PageRedirect "page.redirect" Warning ENGINES GOOGLE,
-        "a listed page is where its URL says",
-        "Each fetch costs another one, and the other URL is the one that is indexed.",
+        "a listed page does not redirect",
+        "Each fetch needs another request, and search engines index the other URL.",
         "List the URL to which the redirect leads.";
     PageNoindex "page.noindex" Error ENGINES GOOGLE_TAGS,
         "a listed page may be indexed",
-        "The sitemap says that it should be, the page that it must not.",
+        "The sitemap asks search engines to index it, and the page forbids it.",
         "Take the page out of the sitemap, or remove noindex.";
     PageCanonical "page.canonical" Error ENGINES GOOGLE_CANONICAL,
         "a listed page is its own canonical page",
-        "The sitemap names one URL as the page's, and the page another. One that leads elsewhere or is gone serves nobody.",
+        "The sitemap names one URL of the page, and the page another. A canonical URL that redirects or is gone \
+         helps nobody.",
         "List the canonical URL, and let the page name one that answers 200.";
     PageBlocked "page.blocked" Error ENGINES ROBOTS,
-        "robots.txt allows a listed page, where the sitemap came without its site's robots.txt",
-        "A crawler will not fetch what it is told to list.",
+        "robots.txt allows a listed page, if the sitemap was checked without its site's robots.txt",
+        "Crawlers do not fetch what robots.txt disallows, even if a sitemap lists it.",
         "Allow the path, or take the page out of the sitemap.";
     PageAlternates "page.alternates" Warning GOOGLES GOOGLE_LANGUAGES,
-        "a page's own alternates are those of the sitemap",
+        "a page's own alternates match those in the sitemap",
         "It is unclear which set counts.",
-        "Write the same set in both, or in one of them alone.";
+        "Write the same set in both, or only in one of them.";
     PageOlder "page.older" Warning ENGINES GOOGLE,
-        "a lastmod is not older than what the page itself says",
+        "a lastmod is not older than the page's own date",
         "A crawler that compares lastmods does not fetch the page again, and misses the change.",
         "Write when the page last changed.";
 
@@ -464,18 +468,19 @@ rules! {
         "Send Cache-Control.";
     Hdr304 "hdr.304" Error PROMISES HTTP,
         "a conditional GET gets a 304 without a body if nothing changed, and else a 200; If-None-Match comes first",
-        "Crawlers that ask so get too much, or miss a change.",
+        "Crawlers that send conditional requests download too much, or miss a change.",
         "Compare validators as RFC 9110, 13 says.";
     HdrHead "hdr.head" Error PROMISES HTTP,
         "HEAD has GET's status and headers, and no body",
-        "Who asks so is told something else than what is there.",
-        "Answer HEAD as GET, without the body.";
+        "Clients that send HEAD learn something wrong about the document.",
+        "Answer HEAD like GET, without the body.";
     HdrIdentity "hdr.identity" Error PROMISES HTTP,
-        "compressed or not, it is the same document; it is compressed only for who asks; and Vary says so",
-        "Caches give a client what it cannot read.",
+        "the compressed and the plain form have the same content, only clients that accept gzip get the compressed \
+         one, and Vary says so",
+        "Caches send clients a form that they cannot read.",
         "Send Vary: Accept-Encoding, and compress only for clients that accept it.";
     HdrEtagVariants "hdr.etag_variants" Error PROMISES HTTP,
-        "compressed and not, a document does not have one strong ETag",
+        "the compressed and the plain form do not share a strong ETag",
         "A cache may join the parts of two different bodies.",
         "Give each form an ETag of its own, or a weak one.";
     HdrCrawlerAccept "hdr.crawler_accept" Error PROMISES WAYMARK,
@@ -484,7 +489,7 @@ rules! {
         "Show a web page only to navigations, by Sec-Fetch-Dest.";
     HdrBrowserView "hdr.browser_view" Error PROMISES FETCH,
         "a browser's navigation gets a web page, or XML with a stylesheet; Vary says so if they differ",
-        "People see bare XML, or a cache gives them crawlers' form.",
+        "People see bare XML, or a cache sends them the form for crawlers.",
         "Serve a view, with Vary: Sec-Fetch-Dest.";
     HdrNosniff "hdr.nosniff" Error PROMISES FETCH,
         "a sitemap has X-Content-Type-Options: nosniff",
@@ -500,24 +505,24 @@ rules! {
         "Search engines may know those addresses.",
         "Redirect them.";
     Route404 "route.404" Error NAMES YOAST,
-        "what is no sitemap is a 404: other types, pages past the end, numbers with zeros before",
-        "Crawlers take whatever answers for a sitemap.",
+        "other addresses are a 404: unknown types, numbers past the end, numbers with leading zeros",
+        "Crawlers treat whatever answers as a sitemap.",
         "Answer 404.";
     Route405 "route.405" Error PROMISES HTTP,
         "POST, PUT and DELETE are 405 with Allow: GET, HEAD, or 403 from a CDN",
-        "Something may take them for what they say.",
+        "A request that should only read might change something.",
         "Answer 405.";
     RouteQuery "route.query" Error PROMISES WAYMARK,
         "a query does not change the document",
-        "Caches and crawlers add them.",
+        "Caches and crawlers add queries.",
         "Ignore the query.";
 
     CheckLimits "check.limits" Warning ANYBODY WAYMARK,
-        "all of the site was looked at",
+        "the whole site was checked",
         "A limit of this command ended the check early.",
         "Raise the limit that the message names.";
     CheckAllowance "check.allowance" Warning ANYBODY WAYMARK,
         "no allowance of waymark-check.toml is past its date",
-        "It was meant to hold until then. What it allowed is a finding again.",
-        "Mend what it allowed, or give it a later date.";
+        "It was meant to end then, and its findings count again.",
+        "Fix these findings, or set a later date.";
 }

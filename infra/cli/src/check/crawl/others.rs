@@ -39,7 +39,7 @@ pub(super) async fn settle(next: &mut Next, document: &mut Document, hosts: &Hos
 
 async fn ask(next: &Next, origin: &str, hosts: &Hosts<'_>) -> Word {
     if !hosts.has(origin).await && hosts.count().await > MAX_HOSTS {
-        return Word::Unknown(format!("no more than {MAX_HOSTS} other hosts are asked"));
+        return Word::Unknown(format!("only {MAX_HOSTS} other hosts are asked"));
     }
     match hosts.of(origin).await {
         // A host that only leads to the sitemap's own says nothing by itself: `http:` and names without `www.` do so.

@@ -128,7 +128,7 @@ impl Walk<'_> {
     }
 
     fn unknown_robots(&mut self, why: String, file: &Arc<str>) {
-        let message = format!("cannot be read, so that it is not known what it disallows: {why}");
+        let message = format!("cannot be read, so it is unknown what it disallows: {why}");
         self.found(Rule::RobotsStatus, file, None, message);
         self.robots = Known::Unknown(why);
     }
@@ -192,7 +192,7 @@ impl Walk<'_> {
                     self.push(&url, None, Scope::of(&url), &[]);
                     for why in unread {
                         let message = format!(
-                            "has another sitemap at a usual name, perhaps, that cannot be read: {why}"
+                            "may have another sitemap at a usual name that cannot be read: {why}"
                         );
                         self.found(Rule::IndexReachable, &origin.into(), None, message);
                     }

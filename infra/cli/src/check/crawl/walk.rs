@@ -148,7 +148,7 @@ impl Walk<'_> {
             self.take(&next, fetched)?;
             if self.site.totals().urls > self.limits.max_urls {
                 let message = format!(
-                    "has more than {} URLs (--max-urls), at which the check ended",
+                    "has more than {} URLs (--max-urls): the rest was not checked",
                     self.limits.max_urls
                 );
                 self.found(Rule::CheckLimits, name, None, message);
@@ -157,7 +157,7 @@ impl Walk<'_> {
         }
         if !self.waiting.is_empty() || !self.later.is_empty() {
             let message = format!(
-                "has more than {} sitemaps (--max-sitemaps), at which the check ended",
+                "has more than {} sitemaps (--max-sitemaps): the rest was not checked",
                 self.limits.max_sitemaps
             );
             self.found(Rule::CheckLimits, name, None, message);
@@ -227,9 +227,8 @@ impl Walk<'_> {
             if next.depth < MAX_DEPTH {
                 self.follow(&document, next);
             } else {
-                let message = format!(
-                    "is in more than {MAX_DEPTH} indexes inside each other, and was not followed"
-                );
+                let message =
+                    format!("is nested in more than {MAX_DEPTH} indexes, so it was not read");
                 self.found(Rule::CheckLimits, &file, None, message);
                 self.is_cut = true;
             }

@@ -94,7 +94,7 @@ pub(super) fn read(xml: &str) -> Result<Answer, Unreadable> {
             Err(Unreadable::Other("its stack has no StackStatus"))
         }
         (None, Some(stack)) => Ok(Answer::Stack(Box::new(stack))),
-        (None, None) => Err(Unreadable::Other("neither a stack nor an error is in it")),
+        (None, None) => Err(Unreadable::Other("it has neither a stack nor an error")),
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn elements(
             Event::Start(tag) => {
                 path.push(tag.local_name().as_ref().to_owned());
                 if path.len() > MAX_DEPTH {
-                    return Err(Unreadable::Other("its elements lie too deep"));
+                    return Err(Unreadable::Other("its elements are nested too deep"));
                 }
                 text.clear();
             }
@@ -136,7 +136,7 @@ pub(crate) fn elements(
                 path.pop();
             }
             Event::Eof if path.is_empty() => return Ok(()),
-            Event::Eof => return Err(Unreadable::Other("it breaks off")),
+            Event::Eof => return Err(Unreadable::Other("it ends early")),
             _ => {}
         }
     }
@@ -221,7 +221,7 @@ mod tests {
                 "neither a stack nor an error",
             ),
             ("{}", "neither a stack nor an error"),
-            (&STACK[..STACK.len() / 2], "it breaks off"),
+            (&STACK[..STACK.len() / 2], "it ends early"),
             ("<a></b>", "not XML"),
             ("<a>&nope;</a>", "&nope; is not defined"),
             (&"<a>".repeat(MAX_DEPTH + 1), "too deep"),

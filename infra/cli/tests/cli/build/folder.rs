@@ -110,8 +110,9 @@ fn the_content_never_decides_the_layout() {
     let said = refused(folder, &(a.clone() + &b), &[]);
     assert_eq!(
         said,
-        "waymark: nothing was written: the content is of several sites: a.example (1 page, such as a.example/1), b.example (2 pages, \
-         such as b.example/1). Build each from its own records, or give --per-site, which makes a folder for each\n"
+        "waymark: nothing was written: the content has several sites: a.example (1 page, such as a.example/1), \
+         b.example (2 pages, \
+         such as b.example/1). Build each site from its own records, or give --per-site for one folder per site\n"
     );
     let settings = json!({"id": "site/b.example", "type": "site", "public": false}).to_string();
     let said = refused(folder, &(a.clone() + &settings), &[]);
@@ -131,7 +132,7 @@ fn the_content_never_decides_the_layout() {
     // With --per-site even one has a folder.
     let said = built(folder, &a, &["--per-site"]);
     assert!(
-        said.contains("out has files of earlier builds that this one does not make: "),
+        said.contains("out has files that only earlier builds wrote: "),
         "{said}"
     );
     let both = content("a.example:8443", &[("1", "published")])
@@ -158,7 +159,8 @@ fn the_content_never_decides_the_layout() {
     fs::write(folder.join("out/b.example/mine.html"), "mine").unwrap();
     let said = built(folder, &a, &[]);
     assert!(
-        said.contains("does not make: a.example/") && said.contains("--prune deletes them"),
+        said.contains("earlier builds wrote: a.example/")
+            && said.contains("Delete them with --prune"),
         "{said}"
     );
     built(folder, &a, &["--prune"]);
@@ -185,7 +187,8 @@ fn what_no_build_made_is_not_replaced_and_what_one_made_can_be_pruned() {
     }
     let said = refused(folder, &one, &[]);
     assert!(
-        said.contains("nothing was written: out has files that no build made: sitemap.css, robots.txt. Move them away"),
+        said.contains("nothing was written: out has files that no build wrote: sitemap.css, robots.txt. Move them \
+                       away"),
         "{said}"
     );
     built(folder, &one, &["--force"]);
@@ -224,8 +227,9 @@ fn what_no_build_made_is_not_replaced_and_what_one_made_can_be_pruned() {
         ])
     );
     for said in [
-        "out has files of earlier builds that this one does not make: 0123456789abcdef.txt, post-sitemap.xml, post-sitemap.xml.gz. --prune",
-        "out has sitemaps that were not written by this build, and that no index of it lists: old-sitemap.xml. Delete them",
+        "out has files that only earlier builds wrote: 0123456789abcdef.txt, post-sitemap.xml, post-sitemap.xml.gz. \
+         Delete them with --prune",
+        "out has sitemaps that this build neither wrote nor lists in an index: old-sitemap.xml. Delete them",
     ] {
         assert!(outcome.errors.contains(said), "{}", outcome.errors);
     }
@@ -281,7 +285,9 @@ fn a_list_that_is_not_the_builds_is_refused_and_leads_nowhere() {
         let outcome = build(folder, &["--prune", "--force"]);
         assert_eq!(outcome.status, 2, "{name}");
         assert!(
-            outcome.errors.contains("the list of what builds made"),
+            outcome
+                .errors
+                .contains("the list of files that builds wrote"),
             "{name}: {}",
             outcome.errors
         );
@@ -326,8 +332,8 @@ fn types_that_differ_in_case_alone_are_told() {
     assert_eq!(outcome.status, 0, "{}", outcome.errors);
     let told: Value = serde_json::from_str(&outcome.output).unwrap();
     assert_eq!(told["case_clashes"], json!(clashes));
-    let said = "names in out differ in case alone: Post-sitemap.xml, post-sitemap.xml, Post-sitemap.xml.gz, post-sitemap.xml.gz. Where a \
-                disk ignores case they are one file: rename a type";
+    let said = "file names in out differ only in case: Post-sitemap.xml, post-sitemap.xml, Post-sitemap.xml.gz, \
+                post-sitemap.xml.gz. On a disk that ignores case one overwrites the other: rename a type";
     assert!(outcome.errors.contains(said), "{}", outcome.errors);
 }
 
@@ -398,7 +404,7 @@ fn a_build_waits_for_another_that_writes() {
     let line = lines.recv_timeout(LIMIT).unwrap();
     assert_eq!(
         line,
-        "waymark: waits for another build that writes into out"
+        "waymark: waiting for another build that is writing into out"
     );
     assert_eq!(files(&folder.join("out")), before);
     lock.unlock().unwrap();

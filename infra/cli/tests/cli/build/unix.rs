@@ -52,7 +52,7 @@ fn a_build_that_fails_or_is_killed_leaves_all_as_it_was_and_the_next_one_succeed
     assert_eq!(failed.status.code(), Some(2), "{said}");
     assert!(
         said.contains("failed to write out/post-sitemap")
-            && said.ends_with("What was there is as it was\n"),
+            && said.ends_with("The existing files are unchanged\n"),
         "{said}"
     );
     assert!(!out.join(OWN).join("new").exists());
@@ -113,7 +113,7 @@ fn no_link_is_followed() {
     fs::remove_dir_all(&out).unwrap();
     fs::create_dir(&out).unwrap();
     symlink(&target, out.join("robots.txt")).unwrap();
-    assert!(refused(folder, &one, &[]).contains("no build made: robots.txt. Move"));
+    assert!(refused(folder, &one, &[]).contains("no build wrote: robots.txt. Move"));
     built(folder, &one, &["--force"]);
     assert_eq!(fs::read(&target).unwrap(), b"mine");
     assert!(!out.join("robots.txt").is_symlink());

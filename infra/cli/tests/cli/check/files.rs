@@ -63,7 +63,11 @@ fn a_folder_is_checked_as_what_it_will_be_served_as() {
     ] {
         let outcome = waymark(&[&[&*file][..], two].concat());
         assert_eq!((outcome.status, &*outcome.output), (2, ""));
-        assert!(outcome.errors.contains("two forms"), "{}", outcome.errors);
+        assert!(
+            outcome.errors.contains("two report formats"),
+            "{}",
+            outcome.errors
+        );
     }
     assert_eq!(waymark(&[&file, "--format", "pdf"]).status, 2);
     assert_eq!(waymark(&[&file, "--format", "json="]).status, 2);
@@ -143,7 +147,7 @@ fn rules_are_listed_and_explained() {
     assert!(outcome.output.contains("\nloc.host "), "{}", outcome.output);
     let outcome = waymark(&["--explain", "loc.host"]);
     assert!(
-        outcome.output.contains("whose rule: sitemaps.org"),
+        outcome.output.contains("source: sitemaps.org"),
         "{}",
         outcome.output
     );

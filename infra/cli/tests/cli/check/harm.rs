@@ -97,7 +97,7 @@ fn what_a_site_names_inside_the_network_is_not_asked_for() {
                 ("check" | "import", "index") | ("diff" | "import", "page")
             );
             if !is_never {
-                assert!(told.contains("not asked: "), "{told}");
+                assert!(told.contains("not fetched: "), "{told}");
                 assert!(told.contains("--allow-private"), "{told}");
                 assert_ne!(outcome.status, 0, "{told}");
             }

@@ -127,7 +127,7 @@ fn a_page_that_answers_as_nonsense_does_is_a_soft_404() {
     begins(2, "page.soft_404: \"/error/\" leads to \"/\", a home page");
     begins(
         3,
-        &format!("page.soft_404: \"/gone/?a=1&b=2\" answers as \"{NONSENSE}"),
+        &format!("page.soft_404: \"/gone/?a=1&b=2\" answers like \"{NONSENSE}"),
     );
     // It is a warning: a browser may make a page of it.
     assert_eq!(found.status, 0);
@@ -240,8 +240,9 @@ fn where_robots_txt_cannot_be_read_nothing_is_asked_for() {
             page(stream, "", "")
         });
         let number = &status[..3];
-        let expected =
-            format!("robots.status: cannot be read: status {number}: left out 2 pages of --pages");
+        let expected = format!(
+            "robots.status: cannot be read: status {number}: 2 pages of --pages not fetched"
+        );
         assert_eq!((found.findings, found.status), (vec![expected], 1));
         assert_eq!(found.asked, ["/robots.txt"]);
     }
@@ -281,8 +282,8 @@ fn statuses_and_headers_are_told_apart() {
     let expected = [
         "page.noindex: \"/4/\" is not to be indexed, says X-Robots-Tag",
         "page.noindex: \"/6/\" is not to be indexed after \"Friday, 25-Jun-10 15:00:00 UTC\", says X-Robots-Tag",
-        "page.status: \"/1/\" answers 403: nobody may read it, or a wall against bots takes this program for one",
-        "page.status: \"/2/\" answers 503: the server failed, which may pass",
+        "page.status: \"/1/\" answers 403: access is forbidden, or bot protection blocks this command",
+        "page.status: \"/2/\" answers 503: the server failed, perhaps temporarily",
         "page.status: \"/3/\" answers 404: it is gone",
     ];
     assert_eq!(found.findings, expected);

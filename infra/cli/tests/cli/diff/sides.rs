@@ -23,7 +23,7 @@ fn a_side_that_lists_nothing_is_refused_as_either_side() {
             index(ORIGIN, &["empty.xml"]),
             "empty.xml is a sitemap without entries",
         ),
-        (index(ORIGIN, &["side.xml"]), "names none but itself"),
+        (index(ORIGIN, &["side.xml"]), "lists only itself"),
         (good.replace("url>", "URL>"), "has no <url>, but <URL>"),
         (
             good.replace("<url>", "<urlset><url>")
@@ -120,11 +120,11 @@ fn what_is_passed_over_is_told() {
                 "</urlset>",
                 "<URL><loc>https://www.example.com/b</loc></URL></urlset>",
             ),
-            "b.xml: 1 of its elements are no entries, and were passed over",
+            "b.xml: 1 of its elements are not entries, and were skipped",
         ),
         (
             format!("{ORIGIN}/\n{ORIGIN}/caf\u{e9}/\n<!-- end -->\nthat was all\n"),
-            "b.xml: 2 of its lines are no URL, and are not compared",
+            "b.xml: 2 of its lines are not URLs, and are not compared",
         ),
     ] {
         fs::write(folder.path().join("b.xml"), &document).unwrap();

@@ -61,7 +61,7 @@ fn a_source_of_which_no_record_came_has_the_status_2_and_says_what_was_found() {
             "a.xml",
             rss.replace("rss>", "RSS>"),
             "feed",
-            "it is no feed: its root is <RSS>",
+            "it is not a feed: its root is <RSS>",
         ),
         (
             "a.xml",
@@ -93,13 +93,13 @@ fn a_source_of_which_no_record_came_has_the_status_2_and_says_what_was_found() {
             "a.html",
             html.to_owned(),
             "feed",
-            "it is no feed: its root is <html>",
+            "it is not a feed: its root is <html>",
         ),
         (
             "a.html",
             html.to_owned(),
             "sitemap",
-            "it is no sitemap: its root is <html>",
+            "it is not a sitemap: its root is <html>",
         ),
         ("a.html", html.to_owned(), "", "its root is <html>"),
         (
@@ -162,7 +162,7 @@ fn what_is_skipped_of_a_source_without_a_record_is_told_by_its_reason() {
     let (records, report, status) = import(&[&file, &empty]);
     assert_eq!((records.len(), status), (1, 1));
     let problems = &report["sources"][1]["problems"];
-    assert_eq!(problems[0], "no record came of it: it has no entries");
+    assert_eq!(problems[0], "it has no entries, so no record was made");
 }
 
 #[test]

@@ -107,7 +107,8 @@ fn a_load_that_nobody_publishes_ends_at_its_timeout() {
         ]);
         let output = command.output_in_time();
         let expected = format!(
-            "waymark: waited 1s (--timeout) for {awaited}: see `waymark status`, and load again with --publish to wait on\n"
+            "waymark: gave up waiting for {awaited} after 1s (--timeout): see `waymark status`, and run the same \
+             command again to wait longer\n"
         );
         assert_eq!((errors(&output), output.status.code()), (expected, Some(2)));
         assert_eq!(output.stdout, b"");

@@ -39,7 +39,7 @@ impl Xml<'_, '_> {
         if self.open.len() >= MAX_DEPTH {
             self.reader.found(Rule::FileLimits, at, false, || {
                 format!(
-                    "has more than {MAX_DEPTH} elements inside each other, at which reading ended"
+                    "has more than {MAX_DEPTH} elements inside each other; the rest was not read"
                 )
             });
             self.stopped = true;
