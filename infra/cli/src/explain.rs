@@ -258,13 +258,13 @@ async fn explain_found(
     explanation.known = !explanation.pages.is_empty()
         || explanation.mismatch.is_some()
         || !explanation.reserved.is_empty();
-    explanation.text = explanation.told();
+    explanation.text = explanation.to_text();
     Ok(explanation)
 }
 
 impl Explanation {
     /// Formats the explanation as lines for people.
-    fn told(&self) -> Text {
+    fn to_text(&self) -> Text {
         let mut text = Text::default();
         for page in &self.pages {
             page.write(&mut text);
@@ -442,7 +442,7 @@ mod tests {
             "reserved": [],
         });
         assert_eq!(serde_json::to_value(&explanation).unwrap(), expected);
-        let told = "post/a, part 2: left out, noindex: noindex is set\n  next check at 1970-01-01T00:00:00+00:00\n  title: cut\n";
-        assert_eq!(&*explanation.told(), told);
+        let expected = "post/a, part 2: left out, noindex: noindex is set\n  next check at 1970-01-01T00:00:00+00:00\n  title: cut\n";
+        assert_eq!(&*explanation.to_text(), expected);
     }
 }

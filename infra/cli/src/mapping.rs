@@ -50,7 +50,7 @@ pub fn read(table: &str, text: &str) -> Result<SourceTable, MappingError> {
 
 /// What becomes of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct MappedItem {
     /// The id of its page; `null` if it is not an item of such a table.
     pub id: Option<String>,
     /// Why it is no page; `null` if it is one.
@@ -70,10 +70,10 @@ pub struct Told {
 /// # Errors
 ///
 /// If it is no item.
-pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Told, ItemError> {
+pub fn map_item(source: &SourceTable, item: &str, now: i64) -> Result<MappedItem, ItemError> {
     let (id, item) = source.read(aws::item(parse(item)?));
     let mapping = source.mapping();
-    let mut told = Told {
+    let mut mapped = MappedItem {
         id: None,
         no_page: None,
         fields: None,
@@ -85,34 +85,34 @@ pub fn tell(source: &SourceTable, item: &str, now: i64) -> Result<Told, ItemErro
         let key = mapping.key().iter();
         let key = key.map(|key| format!("{} ({})", key.name, key.key_type.name()));
         let key: Vec<String> = key.collect();
-        told.no_page = Some(format!(
+        mapped.no_page = Some(format!(
             "not an item of this table: its key is {}",
             key.join(", ")
         ));
-        return Ok(told);
+        return Ok(mapped);
     };
-    told.id = Some(id.to_string());
+    mapped.id = Some(id.to_string());
     let Some(record) = mapping.record(&id, &item) else {
-        told.no_page = Some(mapping.mismatch(&item).unwrap_or_default());
-        return Ok(told);
+        mapped.no_page = Some(mapping.mismatch(&item).unwrap_or_default());
+        return Ok(mapped);
     };
-    told.fields = Some(mapping.content(&item).0);
-    told.problems = record.problems.iter().map(ToString::to_string).collect();
+    mapped.fields = Some(mapping.content(&item).0);
+    mapped.problems = record.problems.iter().map(ToString::to_string).collect();
     // Whatever the site's settings are: those by default say nothing against a page.
     let site = SiteSettings::default_for(&record.site).ok();
     match eligible(&record, 1, site.as_ref(), now) {
-        Ok((_, loc)) => told.loc = Some(loc.to_string()),
+        Ok((_, loc)) => mapped.loc = Some(loc.to_string()),
         Err(refusal) => {
-            told.left_out = Some(Reason {
+            mapped.left_out = Some(Reason {
                 name: refusal.name().to_owned(),
                 reason: refusal.to_string(),
             });
         }
     }
-    Ok(told)
+    Ok(mapped)
 }
 
-impl Told {
+impl MappedItem {
     /// Formats the answer as lines for people.
     #[must_use]
     pub fn text(&self) -> Text {
@@ -183,9 +183,9 @@ mod tests {
     #[track_caller]
     fn check(item: &str, expected: &[&str]) {
         let source = read("posts", MAPPING).unwrap();
-        let told = tell(&source, item, 1_800_000_000).unwrap().text();
+        let mapped = map_item(&source, item, 1_800_000_000).unwrap().text();
         for part in expected {
-            assert!(told.contains(part), "{part:?} in {told}");
+            assert!(mapped.contains(part), "{part:?} in {mapped}");
         }
     }
 
@@ -210,17 +210,17 @@ mod tests {
     fn the_json_has_the_documented_shape() {
         let source = read("posts", MAPPING).unwrap();
         let item = r#"{"pk": "a", "sk": 7, "entity": "POST", "slug": "x"}"#;
-        let told = serde_json::to_value(tell(&source, item, 1_800_000_000).unwrap()).unwrap();
+        let mapped = serde_json::to_value(map_item(&source, item, 1_800_000_000).unwrap()).unwrap();
         let expected = serde_json::json!({
             "id": "@a/7",
             "no_page": null,
-            "fields": told["fields"],
+            "fields": mapped["fields"],
             "problems": [],
             "loc": null,
-            "left_out": {"name": "not_published", "reason": told["left_out"]["reason"]},
+            "left_out": {"name": "not_published", "reason": mapped["left_out"]["reason"]},
         });
-        assert_eq!(told, expected);
-        assert_eq!(told["fields"]["url"], "https://www.example.com/x/");
+        assert_eq!(mapped, expected);
+        assert_eq!(mapped["fields"]["url"], "https://www.example.com/x/");
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
         }
         let source = read("posts", MAPPING).unwrap();
         for item in ["", "[]", r#"{"pk": {"S": 7}}"#] {
-            assert!(tell(&source, item, 0).is_err(), "{item}");
+            assert!(map_item(&source, item, 0).is_err(), "{item}");
         }
     }
 
@@ -309,14 +309,14 @@ mod tests {
         ];
         for (mapping, item) in rows {
             let source = read("posts", &mapping.to_string()).unwrap();
-            let told = tell(&source, &item.to_string(), 1_800_000_000).unwrap();
-            assert_eq!(told.problems, [""; 0], "{mapping}");
+            let mapped = map_item(&source, &item.to_string(), 1_800_000_000).unwrap();
+            assert_eq!(mapped.problems, [""; 0], "{mapping}");
             let slug = item
                 .get("number")
                 .map_or("x", |number| number["N"].as_str().unwrap());
             let loc = format!("https://www.example.com/{slug}/");
-            assert_eq!(told.loc, Some(loc), "{told:?}");
-            let fields = told.fields.unwrap();
+            assert_eq!(mapped.loc, Some(loc), "{mapped:?}");
+            let fields = mapped.fields.unwrap();
             let modified = When::parse_relaxed(fields["modified_at"].as_str().unwrap(), None);
             assert_eq!(modified.unwrap().to_string(), time, "{mapping}");
         }

@@ -121,9 +121,9 @@ mod tests {
         ] {
             assert_eq!(without_passwords(text), expected);
         }
-        let told = "'https://jane:s3cret@a.example=http://b:s3/cret@b.example' for '--map'";
+        let message = "'https://jane:s3cret@a.example=http://b:s3/cret@b.example' for '--map'";
         let safe = "'https://…@a.example=http://…@b.example' for '--map'";
-        assert_eq!(without_passwords(told), safe);
+        assert_eq!(without_passwords(message), safe);
         for text in [
             "a@b",
             "http://a.example/@jane and b@c",

@@ -93,7 +93,7 @@ impl Audit {
         }
     }
 
-    fn tells(&self, problem: &str) -> bool {
+    fn reports(&self, problem: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == problem)
     }
 
@@ -112,7 +112,7 @@ impl Audit {
         let mut findings = Vec::new();
         let report = |finding: &Finding| {
             // Each round of a repair finds what the one before has left.
-            if !self.tells(finding.problem.name()) || !found.insert(name(finding)) {
+            if !self.reports(finding.problem.name()) || !found.insert(name(finding)) {
                 return;
             }
             // A full disk does not keep anything from being repaired.
@@ -145,7 +145,7 @@ impl Audit {
         };
         let remaining: BTreeSet<_> = left.iter().map(name).collect();
         let wrong = left.iter().filter(|finding| !finding.problem.is_harmless());
-        let wrong = wrong.filter(|finding| self.tells(finding.problem.name()));
+        let wrong = wrong.filter(|finding| self.reports(finding.problem.name()));
         let wrong: Vec<_> = wrong.map(name).collect();
         let repaired = if self.repair {
             counted(found.difference(&remaining))

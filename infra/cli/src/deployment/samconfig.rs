@@ -148,7 +148,7 @@ mod tests {
         stack_name = 7
     "#;
 
-    fn told(text: &str, name: &str) -> String {
+    fn error_of(text: &str, name: &str) -> String {
         parse(text, name).unwrap_err().to_string()
     }
 
@@ -171,15 +171,15 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         assert_eq!(
-            told(TEXT, "staging"),
+            error_of(TEXT, "staging"),
             "samconfig.toml has no environment staging: it has default, empty, other, production, wrong"
         );
         for name in ["other", "empty"] {
             let begin = format!("samconfig.toml names no stack for the environment {name}: ");
-            assert!(told(TEXT, name).starts_with(&begin));
+            assert!(error_of(TEXT, name).starts_with(&begin));
         }
-        assert!(told(TEXT, "wrong").starts_with("samconfig.toml: environment wrong: "));
-        assert!(told("version = ", "default").starts_with("samconfig.toml is malformed: "));
+        assert!(error_of(TEXT, "wrong").starts_with("samconfig.toml: environment wrong: "));
+        assert!(error_of("version = ", "default").starts_with("samconfig.toml is malformed: "));
     }
 
     #[test]

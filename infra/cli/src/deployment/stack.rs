@@ -404,11 +404,12 @@ mod tests {
             ("DELETE_COMPLETE", "was deleted: deploy it again"),
             ("REVIEW_IN_PROGRESS", "`sam deploy`"),
         ] {
-            let told = stack(description(status)).unwrap_err();
+            let message = stack(description(status)).unwrap_err();
             let begin = format!("stack prod in eu-central-1 is in {status}: ");
             assert!(
-                told.starts_with(&begin) && told.ends_with(remedy) || told.contains(remedy),
-                "{told}"
+                message.starts_with(&begin) && message.ends_with(remedy)
+                    || message.contains(remedy),
+                "{message}"
             );
         }
     }
@@ -418,10 +419,10 @@ mod tests {
         for output in OUTPUTS {
             let mut description = description("CREATE_COMPLETE");
             description.outputs.remove(output);
-            let told = stack(description).unwrap_err();
+            let message = stack(description).unwrap_err();
             assert!(
-                told.contains("is not a Waymark stack") && told.contains(output),
-                "{told}"
+                message.contains("is not a Waymark stack") && message.contains(output),
+                "{message}"
             );
         }
     }
@@ -430,16 +431,16 @@ mod tests {
     fn versions_are_compared() {
         let mut stack = stack(description("CREATE_COMPLETE")).unwrap();
         let command = env!("CARGO_PKG_VERSION");
-        let told = |stack: &Stack| stack.difference().map(|difference| difference.to_string());
+        let message = |stack: &Stack| stack.difference().map(|difference| difference.to_string());
         stack.version = Some(command.to_owned());
-        assert_eq!(told(&stack), None);
+        assert_eq!(message(&stack), None);
         stack.version = Some("99.0.0".to_owned());
         let begin = format!("this command has version {command}, and stack prod has 99.0.0: ");
-        assert!(told(&stack).is_some_and(|told| told.starts_with(&begin)));
+        assert!(message(&stack).is_some_and(|message| message.starts_with(&begin)));
         stack.version = None;
         let begin =
             format!("this command has version {command}, and stack prod has an unknown version: ");
-        assert!(told(&stack).is_some_and(|told| told.starts_with(&begin)));
+        assert!(message(&stack).is_some_and(|message| message.starts_with(&begin)));
     }
 
     #[test]

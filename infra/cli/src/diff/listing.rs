@@ -354,7 +354,7 @@ impl Walk<'_> {
     fn take(&mut self, url: &str, came: Came, depth: u32) -> Result<(), DiffError> {
         let children = match came {
             Came::Read(children, outline) => {
-                self.tell(url, outline);
+                self.report(url, outline);
                 children
             }
             Came::Absent(why) | Came::Failed(why) => return Err(self.unread(url, why)),
@@ -383,7 +383,7 @@ impl Walk<'_> {
     }
 
     /// Reports a document that was read, but is not as it should be.
-    fn tell(&mut self, url: &str, outline: Outline) {
+    fn report(&mut self, url: &str, outline: Outline) {
         let file = self.shown(url);
         let what = match outline.kind {
             Kind::Index => "an index",

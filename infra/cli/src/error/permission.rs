@@ -90,8 +90,8 @@ mod tests {
             ("GetItem", "no answer", "GetItem failed: no answer"),
         ] {
             let message = message.to_owned();
-            let told = engine(&EngineError::Service { operation, message });
-            assert!(told.starts_with(expected), "{told}");
+            let message = engine(&EngineError::Service { operation, message });
+            assert!(message.starts_with(expected), "{message}");
         }
     }
 }

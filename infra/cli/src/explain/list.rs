@@ -258,8 +258,8 @@ mod tests {
 
     fn read(text: &'static [u8]) -> (Vec<String>, Vec<String>) {
         let list = List::read(Cursor::new(text)).unwrap();
-        let told = |line: &Malformed| format!("{}: {}", line.line, line.reason);
-        (list.asked, list.malformed.iter().map(told).collect())
+        let to_line = |line: &Malformed| format!("{}: {}", line.line, line.reason);
+        (list.asked, list.malformed.iter().map(to_line).collect())
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
         assert!(counts.are_known());
         counts.add(&row);
         assert!(!counts.are_known());
-        let told = "0 listed, 0 left out, 0 not looked at, 1 unknown, 0 malformed";
-        assert_eq!(counts.to_string(), told);
+        let expected = "0 listed, 0 left out, 0 not looked at, 1 unknown, 0 malformed";
+        assert_eq!(counts.to_string(), expected);
     }
 }

@@ -215,14 +215,14 @@ pub(super) fn fields(entry: &Element, mut note: impl FnMut(&str, String)) -> Opt
 }
 
 /// Reports each element in an entry for which a record has no place.
-fn pass_over(element: &Element, tell: &mut impl FnMut(&str)) {
+fn pass_over(element: &Element, report: &mut impl FnMut(&str)) {
     let read = READ.iter().find(|(name, _)| *name == element.name());
     for child in element.children() {
         if read.is_some_and(|(_, names)| names.contains(&child.name())) {
-            pass_over(child, tell);
+            pass_over(child, report);
         } else {
             let name = child.name();
-            tell(name.strip_prefix("other:").unwrap_or(name));
+            report(name.strip_prefix("other:").unwrap_or(name));
         }
     }
 }

@@ -153,19 +153,19 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             mut input,
             is_foreign,
         } = opened;
-        let told = |problem: String| format!("{name}: {}", shown(problem, is_foreign));
+        let named = |problem: String| format!("{name}: {}", shown(problem, is_foreign));
         self.seen.insert(document.key());
         self.documents += 1;
         if is_list(input.head(HEAD_BYTES).trim_ascii_start()) {
             let type_name = type_of(&name);
             let problem = super::url_list::read(input, &type_name, self.sink)?;
-            self.problems.extend(problem.map(told));
+            self.problems.extend(problem.map(named));
             return Ok(());
         }
         let mut elements = match Elements::open(input, Oddities::Kept) {
             Ok(elements) => elements,
             Err(broken) => {
-                self.problems.push(told(broken.to_string()));
+                self.problems.push(named(broken.to_string()));
                 return Ok(());
             }
         };
@@ -180,7 +180,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             "urlset" => self.pages(&name, &mut elements)?,
             "sitemapindex" => {
                 let (children, problem) = self.children(document, &mut elements);
-                self.problems.extend(problem.map(told));
+                self.problems.extend(problem.map(named));
                 if depth == MAX_DEPTH {
                     Some(format!(
                         "it is nested in {MAX_DEPTH} indexes, so it was not read"
@@ -197,7 +197,7 @@ impl<'s, 'a> Sitemaps<'s, 'a> {
             self.sink
                 .note("the namespace of sitemaps", || format!("{name}: <{root}>"));
         }
-        self.problems.extend(problem.map(told));
+        self.problems.extend(problem.map(named));
         Ok(())
     }
 

@@ -104,7 +104,7 @@ struct Done<'a> {
 impl Load {
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         if self.dry_run {
-            return self.foretell(output).await;
+            return self.forecast(output).await;
         }
         tokio::select! {
             done = self.load(output) => done,
@@ -217,7 +217,7 @@ impl Load {
         ))
     }
 
-    async fn foretell(&self, output: &mut Output) -> Result<ExitCode> {
+    async fn forecast(&self, output: &mut Output) -> Result<ExitCode> {
         let mut sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
         let mut spools = Vec::new();
         for source in &mut sources {

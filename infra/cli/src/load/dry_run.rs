@@ -71,8 +71,8 @@ pub async fn dry_run(sources: &[Source], now: i64) -> Result<DryRun, LoadError> 
             }) => {
                 run.records += 1;
                 run.content_units += size(item).div_ceil(UNIT_BYTES);
-                let stands = last.get(&digest(&[id])) == Some(&(at, line.number));
-                if stands && !record.is_settings() {
+                let is_last = last.get(&digest(&[id])) == Some(&(at, line.number));
+                if is_last && !record.is_settings() {
                     prediction.add(record);
                     units += cost(record);
                 }

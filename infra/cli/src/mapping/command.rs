@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::deployment::source_table::{MappingFileError, problems, read_mapping};
 use crate::files::read;
-use crate::mapping::{compact, tell};
+use crate::mapping::{compact, map_item};
 use crate::terminal::output::{Format, Output, note};
 
 #[derive(Args)]
@@ -60,10 +60,10 @@ impl Mapping {
         match self.item {
             Some(item) => {
                 let now = Clock::system().now();
-                let told = tell(&source, &read(&item)?, now)?;
+                let mapped = map_item(&source, &read(&item)?, now)?;
                 match is_json {
-                    true => output.json(&told)?,
-                    false => output.text(&told.text())?,
+                    true => output.json(&mapped)?,
+                    false => output.text(&mapped.text())?,
                 }
             }
             None if is_json => output.json(&Checked {

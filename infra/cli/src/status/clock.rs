@@ -112,8 +112,8 @@ mod tests {
         for (site, due) in [("a", 10), ("b", 10), ("a", 10), ("a", 20)] {
             count(&mut found, site, due, false);
         }
-        let told: Vec<String> = found.values().map(ToString::to_string).collect();
+        let texts: Vec<String> = found.values().map(ToString::to_string).collect();
         let at = "1970-01-01T00:00:10+00:00";
-        assert_eq!(told, [format!("{at} (2 pages)"), format!("{at} (1 page)")]);
+        assert_eq!(texts, [format!("{at} (2 pages)"), format!("{at} (1 page)")]);
     }
 }

@@ -166,7 +166,7 @@ impl Status {
                 output.text(&left_out.text())?;
             }
             if let Some(waited) = &waited {
-                output.text(&told(waited))?;
+                output.text(&outcome(waited))?;
             }
         } else {
             let answer = Answer {
@@ -289,7 +289,7 @@ impl Status {
 }
 
 /// Formats how waiting ended, as lines for people.
-fn told(waited: &Waited) -> Text {
+fn outcome(waited: &Waited) -> Text {
     let Waited {
         goal,
         reached,

@@ -156,12 +156,12 @@ impl Site {
         };
         (site.sitemaps, site.urls) = listed(target, &row).await?;
         let robots = row.settings.robots_problems();
-        let told = row.settings.problems.iter().chain(&robots);
-        let told = told.map(|problem| SettingProblem {
+        let problems = row.settings.problems.iter().chain(&robots);
+        let problems = problems.map(|problem| SettingProblem {
             field: problem.field.clone(),
             reason: problem.reason.clone(),
         });
-        site.problems = told.chain(without_news_name(&row.settings)).collect();
+        site.problems = problems.chain(without_news_name(&row.settings)).collect();
         if row.settings.indexnow_key.is_some() {
             let waiting = if is_marked {
                 waiting(target, host).await?
@@ -179,7 +179,7 @@ impl Site {
         let refused = self
             .indexnow
             .as_ref()
-            .and_then(|told| told.refused.as_ref());
+            .and_then(|indexnow| indexnow.refused.as_ref());
         !self.problems.is_empty() || refused.is_some()
     }
 

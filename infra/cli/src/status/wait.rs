@@ -102,7 +102,7 @@ pub async fn until(
         stage: Stage::BEGINNING,
         left: None,
         pace: Pace::new(begun),
-        told: vec!["files may still be written".to_owned()],
+        last_left: vec!["files may still be written".to_owned()],
         progress: Progress::begin(
             &format!("waiting until {}", goal.name()),
             Unit::Things("seconds"),
@@ -170,7 +170,7 @@ struct Wait<'a> {
     left: Option<Names>,
     pace: Pace,
     /// What the last comparison has left, in words.
-    told: Vec<String>,
+    last_left: Vec<String>,
     progress: Progress,
 }
 
@@ -220,18 +220,18 @@ impl Wait<'_> {
         let hosts = rows.iter().map(|row| row.settings.host.clone()).collect();
         let unsettled = self.target.reconciler.unsettled_sites(&hosts).await?;
         if !unsettled.is_empty() {
-            let told = |host: &str| format!("{host}: its settings are being applied");
-            return Ok(unsettled.into_iter().map(told).collect());
+            let unsettled_site = |host: &str| format!("{host}: its settings are being applied");
+            return Ok(unsettled.into_iter().map(unsettled_site).collect());
         }
         if !self.pace.is_time(sites, Instant::now()) {
-            return Ok(self.told.clone());
+            return Ok(self.last_left.clone());
         }
         tokio::time::sleep_until(self.begun + SCAN_AFTER).await;
         let began = Instant::now();
         let left = self.differences().await?;
         if !left.is_empty() {
             self.pace.found(began.elapsed(), Instant::now());
-            self.told.clone_from(&left);
+            self.last_left.clone_from(&left);
             return Ok(left);
         }
         // While a site is scanned, its pages are not compared.
@@ -286,9 +286,9 @@ impl Wait<'_> {
             let is_clean = self.left.is_none() && now.is_empty();
             let left = still(self.left.take(), now);
             if !left.is_empty() {
-                let told = told(&left, &found);
+                let described = with_problems(&left, &found);
                 self.left = Some(left);
-                return Ok(told);
+                return Ok(described);
             }
             self.stage = match self.stage {
                 Stage::Pages(times) if !is_clean && times + 1 < GENERATIONS => {
@@ -298,10 +298,10 @@ impl Wait<'_> {
                 Stage::Sitemaps => {
                     // They were looked at behind the sitemaps.
                     let files = of(found.iter().filter(is_file).collect());
-                    let told = told(&files, &found);
+                    let described = with_problems(&files, &found);
                     self.left = Some(files);
                     self.stage = Stage::Files;
-                    return Ok(told);
+                    return Ok(described);
                 }
                 Stage::Files => return Ok(Vec::new()),
             };
@@ -412,13 +412,13 @@ fn is_beside_sitemaps(finding: &Finding) -> bool {
 }
 
 /// Formats what is left, with the problem as it is now.
-fn told(left: &Names, found: &[Finding]) -> Vec<String> {
-    let told = |what: &String| {
+fn with_problems(left: &Names, found: &[Finding]) -> Vec<String> {
+    let with_problem = |what: &String| {
         let finding = found.iter().find(|finding| subject(finding) == *what);
         let problem = finding.map_or("", |finding| finding.problem.name());
         format!("{what}: {problem}")
     };
-    left.iter().map(told).collect()
+    left.iter().map(with_problem).collect()
 }
 
 #[cfg(test)]
@@ -513,7 +513,7 @@ mod tests {
         let part = finding(&keys::page("post/a", 2));
         assert_eq!(subject(&part), "post/a");
         assert_eq!(
-            told(&names(&["post/a"]), &[part]),
+            with_problems(&names(&["post/a"]), &[part]),
             ["post/a: record_behind"]
         );
         for (what, expected) in [

@@ -48,7 +48,7 @@ pub(super) async fn check(asker: &mut Asker<'_>, url: &str) {
     if asker.wants("route.query") {
         let answer = asker.get(&format!("{url}?v=1"), &[IDENTITY]).await;
         if answer.status != 200 || answer.body != identity.body {
-            let problem = format!("with ?v=1 it is {}, another document", answer.told());
+            let problem = format!("with ?v=1 it is {}, another document", answer.status_text());
             asker.found(Rule::RouteQuery, url, &[problem]);
         }
     }
@@ -134,8 +134,8 @@ async fn conditional(
                 let answer = asker.get(url, &[encoding, ("if-none-match", tag)]).await;
                 let length = answer.header("content-length");
                 if answer.status != 304 {
-                    let told = answer.told();
-                    problems.push(format!("If-None-Match {tag} is {told} ({form})"));
+                    let status = answer.status_text();
+                    problems.push(format!("If-None-Match {tag} is {status} ({form})"));
                 } else if !answer.body.is_empty()
                     || !(matches!(length.as_str(), "" | "0")
                         || length == first.header("content-length"))
@@ -151,7 +151,7 @@ async fn conditional(
             let other = ("if-none-match", "\"nope\"");
             let answer = asker.get(url, &[encoding, other]).await;
             if answer.status != 200 {
-                problems.push(format!("another If-None-Match is {}", answer.told()));
+                problems.push(format!("another If-None-Match is {}", answer.status_text()));
             }
             if !modified.is_empty() {
                 let since = ("if-modified-since", modified.as_str());
@@ -170,8 +170,8 @@ async fn conditional(
                     .get(url, &[encoding, ("if-modified-since", date)])
                     .await;
                 if answer.status != expected {
-                    let told = answer.told();
-                    problems.push(format!("If-Modified-Since {date} is {told} ({form})"));
+                    let status = answer.status_text();
+                    problems.push(format!("If-Modified-Since {date} is {status} ({form})"));
                 }
             }
         }
@@ -191,7 +191,11 @@ async fn head(asker: &Asker<'_>, url: &str, identity: &Answer, gzip: &Answer) ->
     for (full, encoding) in [(identity, IDENTITY), (gzip, GZIP)] {
         let answer = asker.ask("HEAD", url, &[encoding]).await;
         if answer.status != full.status {
-            problems.push(format!("HEAD is {}, GET {}", answer.told(), full.told()));
+            problems.push(format!(
+                "HEAD is {}, GET {}",
+                answer.status_text(),
+                full.status_text()
+            ));
         }
         for name in OF_HEAD {
             let (of_head, of_get) = (answer.header(name), full.header(name));
@@ -224,7 +228,7 @@ async fn encodings(asker: &mut Asker<'_>, url: &str, identity: &Answer, gzip: &A
     ] {
         let encoding = answer.header("content-encoding");
         if answer.status != 200 {
-            problems.push(format!("for {who} it is {}", answer.told()));
+            problems.push(format!("for {who} it is {}", answer.status_text()));
         } else if !accepts && !matches!(encoding.as_str(), "" | "identity") {
             problems.push(format!("Content-Encoding is {encoding} for {who}"));
         } else if answer.decoded() != document {
@@ -257,8 +261,8 @@ async fn views(asker: &mut Asker<'_>, url: &str, identity: &Answer, gzip: &Answe
             let answer = asker.get(url, &[IDENTITY, ("accept", accept)]).await;
             if answer.status != 200 || answer.body != identity.body {
                 let media = answer.header("content-type");
-                let told = answer.told();
-                problems.push(format!("for Accept {accept} it is {told} {media}"));
+                let status = answer.status_text();
+                problems.push(format!("for Accept {accept} it is {status} {media}"));
             }
         }
         asker.found(Rule::HdrCrawlerAccept, url, &problems);
@@ -283,7 +287,7 @@ async fn views(asker: &mut Asker<'_>, url: &str, identity: &Answer, gzip: &Answe
     let media = answer.header("content-type").to_ascii_lowercase();
     let mut problems = Vec::new();
     if answer.status != 200 {
-        problems.push(format!("a navigation is {}", answer.told()));
+        problems.push(format!("a navigation is {}", answer.status_text()));
     } else if media.starts_with("text/html") {
         let says = |answer: &Answer| {
             let vary = answer.header("vary");
@@ -315,7 +319,10 @@ async fn views(asker: &mut Asker<'_>, url: &str, identity: &Answer, gzip: &Answe
             "application/xml",
         ];
         if sheet.status != 200 || !is_sheet.iter().any(|one| media.starts_with(one)) {
-            problems.push(format!("the stylesheet {href} is {} {media}", sheet.told()));
+            problems.push(format!(
+                "the stylesheet {href} is {} {media}",
+                sheet.status_text()
+            ));
         }
     } else {
         problems.push(format!("a navigation gets bare {media}"));
@@ -343,7 +350,7 @@ impl Answer {
     }
 
     /// Formats the status, or why there is none.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn status_text(&self) -> String {
         match self.status {
             0 => format!("no answer ({})", String::from_utf8_lossy(&self.body)),
             status => status.to_string(),

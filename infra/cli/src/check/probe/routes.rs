@@ -42,7 +42,7 @@ pub(super) async fn check(
         if !is_right {
             problems.push(format!(
                 "{method} is {} with Allow \"{allowed}\"",
-                answer.told()
+                answer.status_text()
             ));
         }
     }
@@ -70,7 +70,7 @@ async fn own_series(asker: &mut Asker<'_>, name: &Name, highest: u64) {
 
 fn missing(asker: &mut Asker<'_>, answer: &Answer, url: &str) {
     if answer.status != 404 {
-        let problem = format!("is {}, not a 404", answer.told());
+        let problem = format!("is {}, not a 404", answer.status_text());
         asker.found(Rule::Route404, url, &[problem]);
     }
 }
@@ -81,5 +81,10 @@ fn redirect(answer: &Answer, url: &str, to: &str) -> Option<String> {
     let leads = url::Url::parse(url).and_then(|url| url.join(&location));
     let leads = leads.map(String::from).unwrap_or_default();
     let is_right = answer.status == 301 && leads == to;
-    (!is_right).then(|| format!("is {} to \"{location}\", not a 301 to {to}", answer.told()))
+    (!is_right).then(|| {
+        format!(
+            "is {} to \"{location}\", not a 301 to {to}",
+            answer.status_text()
+        )
+    })
 }
