@@ -49,6 +49,7 @@ pub struct Cli {
 enum Command {
     /// Run DynamoDB, S3, the functions and the sites on this machine (the default)
     #[cfg(feature = "serve")]
+    #[command(after_help = exit("all is published, or the stack was stopped", "a line was malformed (--once)", "the command failed"))]
     Serve(serve::Serve),
     #[cfg(not(feature = "serve"))]
     #[command(hide = true, disable_help_flag = true)]
@@ -63,10 +64,10 @@ enum Command {
     #[command(after_help = exit("all is published", "a line was malformed", "nothing was published"))]
     Build(build::command::Build),
     /// Check the sitemaps of any site, folder, file or bucket
-    #[command(after_help = exit("nothing fails", "a finding is as severe as --fail-on", "nothing could be checked"))]
+    #[command(after_help = exit("nothing fails", "a finding is at least as severe as --fail-on", "nothing could be checked"))]
     Check(Box<check::command::Check>),
     /// Compare the pages that two sites, sitemaps, folders or content files list
-    #[command(after_help = exit("they list the same", "they differ", "one could not be read to its end"))]
+    #[command(after_help = exit("they list the same pages", "they differ, or more pages are gone than --max-removed", "one could not be read to its end"))]
     Diff(Box<diff::command::Diff>),
     /// Explain why a page is in the sitemaps, or why not
     #[command(after_help = exit("each page has a record", "one has none", "the command failed"))]
@@ -80,7 +81,7 @@ enum Command {
     /// Print the records of the content table as JSON Lines
     Export(Box<export::command::Export>),
     /// Show each site's state and running scans, or wait until it is published
-    #[command(after_help = exit("yes, or the state is shown", "--until timed out or --fail-on found problems", "the command failed"))]
+    #[command(after_help = exit("the state is shown, or reached with --until", "--until timed out or --fail-on found problems", "the command failed"))]
     Status(status::command::Status),
     /// Check the field mapping of your own table, and print it as a stack parameter
     #[command(after_help = exit("the mapping is valid", "it is not", "the command failed"))]
@@ -89,7 +90,7 @@ enum Command {
     #[command(after_help = exit("the bucket is empty", "some batches are left", "nothing was replayed"))]
     Redrive(redrive::command::Redrive),
     /// Invalidate a site's cached files in CloudFront
-    #[command(after_help = exit("CloudFront accepted the invalidation (with --wait: finished it)", "--wait timed out", "nothing was invalidated"))]
+    #[command(after_help = exit("CloudFront accepted it (with --wait: finished it)", "--wait timed out", "nothing was invalidated"))]
     Purge(purge::command::Purge),
     /// Print the records of the sample site, with recent dates
     Sample,

@@ -63,10 +63,10 @@ pub(crate) struct Check {
     /// Set the severity of a rule or a prefix such as ext.: off, note, warning or error (repeatable)
     #[arg(long, value_name = "RULE=SEVERITY", value_parser = level)]
     rule: Vec<(Vec<Rule>, Option<Severity>)>,
-    /// Check only these rules, or prefixes such as lastmod.
+    /// Check only these rules; a prefix such as lastmod. selects a group
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
     only: Vec<Vec<Rule>>,
-    /// Skip these rules, or prefixes such as lastmod.
+    /// Skip these rules; a prefix such as lastmod. selects a group
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = config::rules)]
     skip: Vec<Vec<Rule>>,
     /// Configuration file [default: the nearest waymark-check.toml, from here up to the repository's root]

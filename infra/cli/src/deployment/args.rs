@@ -23,6 +23,7 @@ pub(crate) const S3_PORT: u16 = 9000;
 
 /// Where to look.
 #[derive(Args)]
+#[command(mut_arg("stack", |stack| stack.help("Use the deployment of this CloudFormation stack instead of the local stack")))]
 pub(crate) struct Place {
     #[command(flatten)]
     deployed: Deployed,
@@ -39,7 +40,7 @@ pub(crate) struct Place {
 /// Which deployment, if any: at most one of the first three.
 #[derive(Args)]
 pub(crate) struct Deployed {
-    /// Use the deployment of this CloudFormation stack instead of the local stack
+    /// Use the deployment of this CloudFormation stack
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(),
         conflicts_with_all = ["config_env", "deployment"])]
     stack: Option<String>,

@@ -12,7 +12,7 @@ use crate::mapping;
 /// A table of the user's own whose items are content too.
 #[derive(Args, Clone)]
 pub(crate) struct SourceArgs {
-    /// Also publish the items of your own table in the local DynamoDB (created if missing)
+    /// Your own table in the local DynamoDB, also a source of pages (serve creates it if missing)
     #[arg(long, value_name = "NAME", requires = "source_mapping")]
     pub(crate) source_table: Option<String>,
     /// Field mapping of --source-table (docs/MAPPING.md)

@@ -30,6 +30,7 @@ use crate::terminal::output::{self, Output, note};
 use crate::values::{duration, map, url};
 
 #[derive(Args)]
+#[command(mut_arg("stack", |stack| stack.help("Compare what the tables of this CloudFormation stack list, as the old side")))]
 pub(crate) struct Diff {
     /// Old side: a site (https://host/), a sitemap, a folder, a file, s3://bucket/prefix, or content (.jsonl). With
     /// --stack, the new side

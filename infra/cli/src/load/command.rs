@@ -27,6 +27,7 @@ use crate::values::host;
 use crate::values::{Rate, duration, rate};
 
 #[derive(Args)]
+#[command(mut_arg("stack", |stack| stack.help("Write into this CloudFormation stack's content table instead of the local one")))]
 pub(crate) struct Load {
     /// Content files: JSON Lines, plain or gzipped; - reads standard input
     #[arg(value_name = "FILE", required = true)]
