@@ -358,10 +358,10 @@ fn unread(stop: Stop, error: io::Error, reading: &Reading) -> PageError {
 fn broken_at(Broken { line, what }: Broken, reading: &Reading) -> PageError {
     let what = match what {
         Wrong::Unread(stop, reason) => return unread(stop, io::Error::other(reason), reading),
-        Wrong::Cut(_) => "ends before its root's end".to_owned(),
+        Wrong::Cut(_) => "ends before the end of its root element".to_owned(),
         Wrong::NoRoot => "has no root element".to_owned(),
-        Wrong::Behind(name) => format!("has <{name}> behind its root's end"),
-        Wrong::Depth(_) => "has too many elements inside each other".to_owned(),
+        Wrong::Behind(name) => format!("has <{name}> after the end of its root element"),
+        Wrong::Depth(_) => "has too many nested elements".to_owned(),
         Wrong::Large(most) => format!("has an entry of more than {} MiB", most / (1024 * 1024)),
         Wrong::Reference(name) => format!("has the reference {}, which is unknown", quoted(&name)),
         Wrong::Encoding(reason) | Wrong::Syntax(reason) | Wrong::Other(reason) => reason,

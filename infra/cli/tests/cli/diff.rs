@@ -214,7 +214,7 @@ fn what_cannot_be_read_whole_is_compared_with_nothing() {
     for (text, told) in [
         (
             Some(&whole[..whole.len() - 10]),
-            "post-sitemap2.xml: line 4: ends before its root's end",
+            "post-sitemap2.xml: line 4: ends before the end of its root element",
         ),
         (Some("<html></html>"), "is a web page"),
         (None, "post-sitemap2.xml: No such file"),
@@ -490,7 +490,7 @@ fn what_is_read_but_odd_is_told_and_what_lists_nothing_is_not_compared() {
         (good.replace("url>", "page>"), "has no <url>, but <page>"),
         (
             format!("{good}<urlset/>"),
-            "has <urlset> behind its root's end",
+            "has <urlset> after the end of its root element",
         ),
     ] {
         fs::write(folder.path().join("b.xml"), &document).unwrap();

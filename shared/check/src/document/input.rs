@@ -410,7 +410,7 @@ impl<R: BufRead> Unzip<R> {
             }
             return Ok(());
         }
-        wrong("several gzip members, of which some readers take the first alone");
+        wrong("several gzip members, of which some readers read only the first");
         self.decoder = Some(GzDecoder::new(decoder.into_inner()));
         Ok(())
     }

@@ -75,7 +75,7 @@ impl Xml<'_, '_> {
                 Event::Decl(declaration) => self.declaration(&declaration, at),
                 Event::DocType(_) => {
                     if self.has_root {
-                        self.ill_formed(at, "has a DOCTYPE behind its root's begin");
+                        self.ill_formed(at, "has a DOCTYPE after the start of its root element");
                     }
                     self.dtd.get_or_insert(at);
                 }
@@ -135,7 +135,7 @@ impl Xml<'_, '_> {
             Kind::Index => "</sitemapindex>",
             Kind::Rss => "</rss>",
             Kind::Atom => "</feed>",
-            _ => "its root's end",
+            _ => "the end of its root element",
         };
         self.reader.found(Rule::FileTruncated, at, true, || {
             format!("ends before {root}")

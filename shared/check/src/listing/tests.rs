@@ -355,7 +355,10 @@ fn what_is_not_whole_is_an_error() {
         ("", "line 1: has no root element"),
         ("<html><p></p></html>", "is a web page, neither"),
         ("{}", "is a file that begins with \"{}\", neither"),
-        ("<urlset/><urlset/>", "has <urlset> behind its root's end"),
+        (
+            "<urlset/><urlset/>",
+            "has <urlset> after the end of its root element",
+        ),
         ("<urlset><page/></urlset>", "has no <url>, but <page>"),
         (
             "<urlset><url/><url><loc/></url></urlset>",
@@ -367,7 +370,7 @@ fn what_is_not_whole_is_an_error() {
         ),
         (
             &format!("{BEGIN}<url><loc>https://a.example/"),
-            "ends before its root's end",
+            "ends before the end of its root element",
         ),
         (
             &format!("{BEGIN}<url><loc>&nbsp;</loc></url></urlset>"),

@@ -263,11 +263,11 @@ fn a_sitemap_of_which_nothing_can_be_read_is_a_problem() {
             ),
             "it has no <sitemap> with an address, of 2",
         ),
-        (good.clone() + &good, "behind its root's end"),
+        (good.clone() + &good, "after the end of its root element"),
     ] {
         let (_, report, status) = import(&[&write(&folder, "page-sitemap.xml", &document)]);
         let problems = report["sources"][0]["problems"].to_string();
-        let is_read = u64::from(problem.contains("behind"));
+        let is_read = u64::from(problem.contains("after the end"));
         assert_eq!(report["sources"][0]["entries"], is_read);
         assert!(
             problems.contains(problem) && status == 2 - is_read as i32,

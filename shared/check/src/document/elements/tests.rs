@@ -152,9 +152,9 @@ fn what_cannot_be_read_on_says_where_and_why() {
         ("<urlset>\n</url></urlset>", "line 2: "),
         (
             "<urlset/>\n<script/>",
-            "line 2: it has <script> behind its root's end",
+            "line 2: it has <script> after the end of its root element",
         ),
-        (&deep, "it has more than 64 elements in each other"),
+        (&deep, "it has more than 64 nested elements"),
         (&large, "an entry of it is larger than 16 MiB"),
         (&format!("<urlset{many}/>"), "amespace"),
     ] {

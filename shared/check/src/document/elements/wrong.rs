@@ -45,13 +45,13 @@ impl fmt::Display for Wrong {
             Self::Unread(_, reason) | Self::Other(reason) => f.write_str(reason),
             Self::Cut(root) => write!(f, "it is cut: it ends before </{root}>"),
             Self::NoRoot => f.write_str("it has no root element"),
-            Self::Behind(name) => write!(f, "it has <{name}> behind its root's end"),
+            Self::Behind(name) => write!(f, "it has <{name}> after the end of its root element"),
             Self::Encoding(_) => f.write_str("it is not UTF-8"),
             Self::Syntax(reason) => write!(f, "it is cut or not well-formed: {reason}"),
             Self::Reference(name) => {
                 write!(f, "it has the reference {}, which is unknown", quoted(name))
             }
-            Self::Depth(most) => write!(f, "it has more than {most} elements in each other"),
+            Self::Depth(most) => write!(f, "it has more than {most} nested elements"),
             Self::Large(most) => {
                 write!(
                     f,

@@ -103,7 +103,10 @@ impl Xml<'_, '_> {
         at: Position,
     ) -> Option<usize> {
         if !is_name(key.0) {
-            let message = format!("has the attribute {}, which is no name", quoted(key.0));
+            let message = format!(
+                "has the attribute {}, which is not a valid name",
+                quoted(key.0)
+            );
             self.ill_formed(at, &message);
         }
         let (resolved, local) = self.source.resolver().resolve_attribute(key);

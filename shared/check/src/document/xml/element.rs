@@ -38,9 +38,7 @@ impl Xml<'_, '_> {
         };
         if self.open.len() >= MAX_DEPTH {
             self.reader.found(Rule::FileLimits, at, false, || {
-                format!(
-                    "has more than {MAX_DEPTH} elements inside each other; the rest was not read"
-                )
+                format!("has more than {MAX_DEPTH} nested elements; the rest was not read")
             });
             self.stopped = true;
             return;
@@ -55,7 +53,10 @@ impl Xml<'_, '_> {
         }
         // Names in the schema are valid.
         if element.is_none() && !is_name(start.name().as_ref()) {
-            let message = format!("has the element {}, which is no name", quoted(local));
+            let message = format!(
+                "has the element {}, which is not a valid name",
+                quoted(local)
+            );
             self.ill_formed(at, &message);
         }
         if let Some(feed) = &mut self.feed {
