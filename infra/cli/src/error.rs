@@ -10,7 +10,7 @@ use tokio::task::JoinError;
 pub(crate) mod permission;
 
 /// Status of a command that failed: usage, network, permissions, a scan under way.
-pub const COULD_NOT_TELL: u8 = 2;
+pub const COMMAND_FAILED: u8 = 2;
 
 /// Returns the message of a failure: what failed, on what, why, and what to do.
 #[must_use]

@@ -30,7 +30,7 @@ mod window;
 pub use self::journal::malformed_path;
 
 use self::batches::{Calls, Settled, Waiting};
-use self::journal::Beside;
+use self::journal::SideFiles;
 use self::publish::Held;
 use self::window::Window;
 
@@ -55,8 +55,8 @@ pub struct Loader {
     pub rate: Option<f64>,
     /// Whether records that the table has already are not written.
     pub if_changed: bool,
-    /// Whether a file has a journal beside it, and malformed lines a file of their own.
-    pub beside: bool,
+    /// Whether a load keeps a journal next to its file, and malformed lines in a file of their own.
+    pub keeps_side_files: bool,
 }
 
 impl Loader {
@@ -71,7 +71,7 @@ impl Loader {
             concurrency: CONCURRENCY,
             rate: None,
             if_changed: false,
-            beside: false,
+            keeps_side_files: false,
         }
     }
 
@@ -97,7 +97,7 @@ impl Loader {
         let mut loading = Loading::begin(self, source, held)?;
         let outcome = loading.run(source).await;
         match outcome {
-            Ok(()) => loading.beside.finish()?,
+            Ok(()) => loading.side_files.finish()?,
             // The first failure is the one to tell.
             Err(error) => {
                 let _ = loading.note_progress();
@@ -121,7 +121,7 @@ struct Loading<'l> {
     pending: BTreeSet<u64>,
     /// The last line that was read.
     last: u64,
-    beside: Beside,
+    side_files: SideFiles,
     next_journal: Instant,
     /// When the next batch may go.
     next_batch: Instant,
@@ -133,12 +133,14 @@ impl<'l> Loading<'l> {
         source: &Source,
         held: Option<&'l mut Held>,
     ) -> Result<Self, LoadError> {
-        let beside = match source {
-            Source::File(path) if loader.beside => Beside::open(path, &loader.calls.table)?,
-            _ => Beside::default(),
+        let side_files = match source {
+            Source::File(path) if loader.keeps_side_files => {
+                SideFiles::open(path, &loader.calls.table)?
+            }
+            _ => SideFiles::default(),
         };
         let mut loaded = Loaded::default();
-        loaded.malformed = beside.malformed_before();
+        loaded.malformed = side_files.malformed_before();
         Ok(Self {
             loader,
             held,
@@ -146,7 +148,7 @@ impl<'l> Loading<'l> {
             loaded,
             pending: BTreeSet::new(),
             last: 0,
-            beside,
+            side_files,
             next_journal: Instant::now() + JOURNAL_EVERY,
             next_batch: Instant::now(),
         })
@@ -166,7 +168,7 @@ impl<'l> Loading<'l> {
         };
         let mut lines = read_lines(counted).map_err(failed)?;
         let mut progress = Progress::begin(&format!("loading {name}"), Unit::Bytes, bytes);
-        let begins = self.beside.line();
+        let begins = self.side_files.line();
         let loader = self.loader;
         let window = Arc::new(Window::new(loader.concurrency));
         // Tasks of their own: they go on while a slow pipe or the rate is waited for.
@@ -289,7 +291,7 @@ impl<'l> Loading<'l> {
             reason,
             closes: true,
         });
-        self.beside.malformed(line, bytes);
+        self.side_files.malformed(line, bytes);
     }
 
     fn settle(
@@ -336,7 +338,7 @@ impl<'l> Loading<'l> {
     fn note_progress(&mut self) -> Result<(), LoadError> {
         self.next_journal = Instant::now() + JOURNAL_EVERY;
         let line = self.settled_line();
-        self.beside.write(line)
+        self.side_files.write(line)
     }
 
     /// Waits until this number of records may be written.

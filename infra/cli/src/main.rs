@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Error, anyhow};
 use clap::Parser;
-use cli::error::{COULD_NOT_TELL, message};
+use cli::error::{COMMAND_FAILED, message};
 use cli::terminal::output::{Log, note};
 use cli::values::without_passwords;
 use cli::verbs::Cli;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
             for line in without_passwords(text.trim_end()).split('\n') {
                 note(line);
             }
-            return ExitCode::from(COULD_NOT_TELL);
+            return ExitCode::from(COMMAND_FAILED);
         }
     };
     run(command).unwrap_or_else(|failure| {
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
             "waymark: {}",
             message(&failure)
         )));
-        ExitCode::from(COULD_NOT_TELL)
+        ExitCode::from(COMMAND_FAILED)
     })
 }
 

@@ -19,7 +19,7 @@ use sweep::Endpoint;
 use crate::content::args::{show_problems, source};
 use crate::deployment::args::{DYNAMODB_PORT, S3_PORT};
 use crate::deployment::source_table::SourceArgs;
-use crate::error::COULD_NOT_TELL;
+use crate::error::COMMAND_FAILED;
 use crate::error::no_signals;
 
 mod publishing;
@@ -89,7 +89,7 @@ impl Serve {
 
     /// Returns the status of a run that a signal has ended: that is how to end a stack, but no summary was printed.
     fn interrupted(&self) -> ExitCode {
-        ExitCode::from(if self.once { COULD_NOT_TELL } else { 0 })
+        ExitCode::from(if self.once { COMMAND_FAILED } else { 0 })
     }
 
     /// Loads, publishes, and serves. Returns with `--once`, and when the reader has closed the output.

@@ -15,7 +15,7 @@ use crate::audit::{Ended, audit};
 use crate::deployment::args::Place;
 use crate::deployment::args::Purpose;
 use crate::deployment::target::Sizes;
-use crate::error::COULD_NOT_TELL;
+use crate::error::COMMAND_FAILED;
 use crate::error::no_signals;
 use crate::terminal::output::{Format, Output, note};
 use crate::terminal::text::Tone;
@@ -88,7 +88,7 @@ impl Audit {
                     false => "interrupted: nothing was changed; run the same command to start again",
                     true => "interrupted: finished repairs are kept; run the same command again to repair the rest",
                 });
-                Ok(ExitCode::from(COULD_NOT_TELL))
+                Ok(ExitCode::from(COMMAND_FAILED))
             }
         }
     }
@@ -140,7 +140,7 @@ impl Audit {
                 note(
                     "waymark: nothing was compared: a scan is running; audit again when `waymark status` shows idle",
                 );
-                return Ok(ExitCode::from(COULD_NOT_TELL));
+                return Ok(ExitCode::from(COMMAND_FAILED));
             }
         };
         let remaining: BTreeSet<_> = left.iter().map(name).collect();

@@ -38,7 +38,7 @@ pub enum LoadError {
     Table(String),
     /// The journal, or the file of malformed lines.
     #[error("{}: {error}", file.display())]
-    Beside {
+    SideFile {
         /// The file.
         file: PathBuf,
         /// Why.

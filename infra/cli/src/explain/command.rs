@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::content::STDIN_NAME;
 use crate::deployment::args::{Located, Place, Purpose};
-use crate::error::COULD_NOT_TELL;
+use crate::error::COMMAND_FAILED;
 use crate::error::no_signals;
 use crate::explain::list::{Counts, List, Malformed, Row};
 use crate::explain::{Explanation, explain, explain_all};
@@ -70,7 +70,7 @@ impl Explain {
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
                 note("interrupted: nothing was changed; run the same command to start again");
-                Ok(ExitCode::from(COULD_NOT_TELL))
+                Ok(ExitCode::from(COMMAND_FAILED))
             }
         }
     }

@@ -13,7 +13,7 @@ use sitemap::time::Zone;
 use tokio::runtime::Handle;
 
 use crate::deployment::source_table::MappingFileError;
-use crate::error::COULD_NOT_TELL;
+use crate::error::COMMAND_FAILED;
 use crate::fetch::args::Requests;
 use crate::fetch::client::Client;
 use crate::files::record_file::{self, Out};
@@ -222,7 +222,7 @@ impl Import {
 /// Returns the exit status: 2 if no record came of any source, 1 if one of them was not whole.
 fn status(report: &Report) -> ExitCode {
     match (report.is_nothing(), report.is_whole()) {
-        (true, _) => ExitCode::from(COULD_NOT_TELL),
+        (true, _) => ExitCode::from(COMMAND_FAILED),
         (false, false) => ExitCode::FAILURE,
         (false, true) => ExitCode::SUCCESS,
     }

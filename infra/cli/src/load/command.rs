@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::content::args::{show_problems, source};
 use crate::content::{Lined, Loaded, Source};
 use crate::deployment::args::{Place, Purpose};
-use crate::error::COULD_NOT_TELL;
+use crate::error::COMMAND_FAILED;
 use crate::error::no_signals;
 use crate::export::Scope;
 use crate::files::failed;
@@ -112,7 +112,7 @@ impl Load {
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
                 note("interrupted: run the same command again to resume");
-                Ok(ExitCode::from(COULD_NOT_TELL))
+                Ok(ExitCode::from(COMMAND_FAILED))
             }
         }
     }
@@ -125,7 +125,7 @@ impl Load {
         loader.concurrency = usize::from(self.concurrency);
         loader.rate = self.rate;
         loader.if_changed = self.if_changed;
-        loader.beside = true;
+        loader.keeps_side_files = true;
         let mut loaded = Loaded::default();
         let mut held = self.publish.as_deref().map(Held::of);
         let sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();

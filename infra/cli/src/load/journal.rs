@@ -28,9 +28,9 @@ struct Journal {
     malformed: u64,
 }
 
-/// What is beside a file: its journal, and its malformed lines.
+/// The files next to a loaded file: its journal, and its malformed lines.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct SideFiles {
     journal: Option<Journal>,
     journal_path: PathBuf,
     malformed_path: PathBuf,
@@ -68,7 +68,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     files::bytes(File::open(path)?, MAX_JOURNAL_BYTES).map(Some)
 }
 
-impl Beside {
+impl SideFiles {
     pub(super) fn open(file: &Path, table: &str) -> Result<Self, LoadError> {
         let metadata = std::fs::metadata(file).map_err(|error| LoadError::File {
             file: file.display().to_string(),
@@ -95,14 +95,14 @@ impl Beside {
         let kept = kept.filter(|kept| {
             (kept.bytes, kept.modified, &kept.table) == (fresh.bytes, fresh.modified, &fresh.table)
         });
-        let beside = Self {
+        let side_files = Self {
             journal: Some(kept.unwrap_or(fresh)),
             journal_path,
             malformed_path: malformed_path(file),
             waiting: BTreeMap::new(),
         };
-        beside.cut_malformed()?;
-        Ok(beside)
+        side_files.cut_malformed()?;
+        Ok(side_files)
     }
 
     /// Returns the line up to which an earlier run came.
@@ -117,7 +117,7 @@ impl Beside {
 
     fn failed(file: &Path) -> impl FnOnce(io::Error) -> LoadError {
         let file = file.to_owned();
-        move |error| LoadError::Beside { file, error }
+        move |error| LoadError::SideFile { file, error }
     }
 
     /// Takes back what a killed run has written of malformed lines behind its journal.
@@ -187,14 +187,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.jsonl");
         std::fs::write(&file, "x").unwrap();
-        let mut beside = Beside::open(&file, "t").unwrap();
-        beside.malformed(3, b"oops".to_vec());
-        beside.malformed(9, b"later".to_vec());
-        beside.write(7).unwrap();
+        let mut side_files = SideFiles::open(&file, "t").unwrap();
+        side_files.malformed(3, b"oops".to_vec());
+        side_files.malformed(9, b"later".to_vec());
+        side_files.write(7).unwrap();
         assert_eq!(std::fs::read(malformed_path(&file)).unwrap(), b"oops\n");
         // What a killed run has written behind its journal is taken back.
         std::fs::write(malformed_path(&file), "oops\nlater\n").unwrap();
-        let again = Beside::open(&file, "t").unwrap();
+        let again = SideFiles::open(&file, "t").unwrap();
         assert_eq!(
             again
                 .journal
@@ -203,10 +203,10 @@ mod tests {
             Some((7, 1))
         );
         assert_eq!(std::fs::read(malformed_path(&file)).unwrap(), b"oops\n");
-        assert_eq!(Beside::open(&file, "u").unwrap().line(), 0);
-        beside.write(8).unwrap();
+        assert_eq!(SideFiles::open(&file, "u").unwrap().line(), 0);
+        side_files.write(8).unwrap();
         std::fs::write(&file, "xy").unwrap();
-        assert_eq!(Beside::open(&file, "t").unwrap().line(), 0);
+        assert_eq!(SideFiles::open(&file, "t").unwrap().line(), 0);
     }
 
     #[cfg(unix)]
@@ -222,17 +222,17 @@ mod tests {
             let link = folder.path().join(name);
             // Put there before the load, and while it runs.
             symlink(&target, &link).unwrap();
-            let error = Beside::open(&file, "t").unwrap_err().to_string();
+            let error = SideFiles::open(&file, "t").unwrap_err().to_string();
             assert!(
                 error.contains(name) && error.contains("it is a link"),
                 "{error}"
             );
             std::fs::remove_file(&link).unwrap();
-            let mut beside = Beside::open(&file, "t").unwrap();
+            let mut side_files = SideFiles::open(&file, "t").unwrap();
             symlink(&target, &link).unwrap();
-            beside.malformed(3, b"oops".to_vec());
+            side_files.malformed(3, b"oops".to_vec());
             // A journal is replaced, and the other file is not written.
-            assert_eq!(beside.write(7).is_err(), name.ends_with(".jsonl"));
+            assert_eq!(side_files.write(7).is_err(), name.ends_with(".jsonl"));
             assert_eq!(std::fs::read(&target).unwrap(), b"mine");
             for name in ["a.jsonl.malformed.jsonl", "a.jsonl.journal"] {
                 drop(std::fs::remove_file(folder.path().join(name)));
@@ -240,8 +240,8 @@ mod tests {
         }
         let partial = folder.path().join("a.jsonl.journal.partial");
         symlink(&target, &partial).unwrap();
-        let mut beside = Beside::open(&file, "t").unwrap();
-        beside.write(7).unwrap();
+        let mut side_files = SideFiles::open(&file, "t").unwrap();
+        side_files.write(7).unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"mine");
     }
 }

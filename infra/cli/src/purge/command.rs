@@ -9,7 +9,7 @@ use engine::error::EngineError;
 use serde::Serialize;
 
 use crate::deployment::args::{Deployed, Purpose, no_site};
-use crate::error::COULD_NOT_TELL;
+use crate::error::COMMAND_FAILED;
 use crate::error::no_signals;
 use crate::purge::{CloudFront, DOLLARS_AN_ITEM, FREE_ITEMS, item_of};
 use crate::terminal::output::{Format, Output, note};
@@ -58,7 +58,7 @@ impl Purge {
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
                 note("interrupted: an invalidation whose id was printed goes on in CloudFront");
-                Ok(ExitCode::from(COULD_NOT_TELL))
+                Ok(ExitCode::from(COMMAND_FAILED))
             }
         }
     }

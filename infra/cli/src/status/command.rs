@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::deployment::args::{Located, Named, Place, Purpose, no_site};
 use crate::deployment::target::Sizes;
-use crate::error::COULD_NOT_TELL;
+use crate::error::COMMAND_FAILED;
 use crate::error::{self, no_signals};
 use crate::status::exclusions::LeftOut;
 use crate::status::wait::{Goal, Waited, until};
@@ -122,7 +122,7 @@ impl Status {
             interrupt = tokio::signal::ctrl_c() => {
                 interrupt.map_err(no_signals)?;
                 note("interrupted: nothing was changed");
-                Ok(ExitCode::from(COULD_NOT_TELL))
+                Ok(ExitCode::from(COMMAND_FAILED))
             }
         }
     }

@@ -112,7 +112,7 @@ pub(super) fn command_errors() -> Vec<String> {
         LoadError::File { .. } => load(),
         LoadError::Spool { .. } => LoadError::Spool { folder: PathBuf::from("/tmp"), error: full() },
         LoadError::Table(_) => LoadError::Table("BatchWriteItem failed: no answer within 10 s".to_owned()),
-        LoadError::Beside { .. } => LoadError::Beside { file: PathBuf::from("content.jsonl.journal"), error: full() },
+        LoadError::SideFile { .. } => LoadError::SideFile { file: PathBuf::from("content.jsonl.journal"), error: full() },
     }) {
         add(&error);
     }
