@@ -11,6 +11,7 @@
 
 #![cfg(test)]
 
+mod import;
 mod publish;
 mod reconcile;
 mod scan;
