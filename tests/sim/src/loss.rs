@@ -13,7 +13,7 @@ use table::Item;
 use crate::audit::kind;
 use crate::deployment::{Deployment, PLAIN};
 use crate::history::{
-    Changed, DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, Spelling, State, Step,
+    Changed, DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, Spelling, State, Step, TYPES,
 };
 use crate::run::Run;
 use crate::run::losses::GARBAGE;
@@ -357,4 +357,42 @@ fn a_series_of_which_stubs_alone_are_left_gets_its_row_again() {
         let called = format!("{} {}", series.pk, series.sk);
         assert!(row(&run, &called).await.is_some(), "{called}");
     });
+}
+
+/// Changes settings while the row of a series is lost: the scan passes by the series' pages. A page that comes later writes the row
+/// again, so that no row shows the loss any more.
+#[test]
+fn regression_settings_that_a_scan_did_not_apply_to_a_lost_series_are_made_good() {
+    let changes: [fn(&mut Settings); 7] = [
+        |settings| settings.feed = false,
+        |settings| settings.llms = None,
+        |settings| settings.public = false,
+        |settings| settings.hidden = Some(0),
+        |settings| settings.capacity = 1,
+        |settings| settings.series = 1,
+        |settings| settings.part_url = Some((0, 1)),
+    ];
+    for change in changes {
+        in_a_full_world(async move |mut run| {
+            let series = keys::series(&Series {
+                site: SITES[0].to_owned(),
+                name: TYPES[0].to_owned(),
+            });
+            run.world.lose_row(&series.pk, &series.sk).await;
+            let mut settings = Settings {
+                capacity: 2,
+                llms: Some(0),
+                ..DEFAULT
+            };
+            change(&mut settings);
+            let later = [9, 10, 11, 12].map(|path| Step::Put(path, Page { path, ..PAGE }));
+            for step in [Step::Site(0, Some(settings))].iter().chain(&later) {
+                run.step(step).await.expect("a sound site");
+                run.world.settle().await.expect("the end of the scan");
+            }
+            let what = format!("{settings:?}");
+            is_found_by_the_clock(&run, &what).await;
+            is_made_good(&mut run, &what).await;
+        });
+    }
 }

@@ -173,12 +173,7 @@ impl Audit<'_> {
         }
         if let Some(site) = self.seen_site(&ledger.site, seen).await? {
             tally.subtract(key, FACE, &face(ledger));
-            let fits = |placed: &sitemap::plan::Placement| {
-                let capacity = |site: &SiteSettings| site.capacity(&placed.series.name);
-                site.as_ref()
-                    .is_none_or(|site| placed.slot.i < capacity(site))
-            };
-            if !ledger.placed.iter().all(fits) {
+            if site.is_some_and(|site| !fits(ledger, &site)) {
                 tally.suspect(key);
             }
         }
@@ -261,6 +256,13 @@ impl Audit<'_> {
         }
         Ok(seen.extents[&series.site].get(series).copied())
     }
+}
+
+/// Returns whether a site's settings allow what of a ledger is not in its [`face`]: its slots and its change in the feed.
+fn fits(ledger: &Ledger, site: &SiteSettings) -> bool {
+    let mut placed = ledger.placed.iter();
+    let in_capacity = placed.all(|placed| placed.slot.i < site.capacity(&placed.series.name));
+    in_capacity && (site.feed || ledger.feed.is_none())
 }
 
 #[cfg(test)]
