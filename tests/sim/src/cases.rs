@@ -217,6 +217,16 @@ pub fn publish_many(seed: u64, pages: usize) -> Result<(u64, u64), String> {
     Ok((calls, sim.elapsed().as_secs()))
 }
 
+/// Returns the number in a variable of the environment.
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is asked for, not what happens"
+)]
+pub(crate) fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,14 +237,6 @@ mod tests {
     const SEED: u64 = 10;
     /// The steps of all histories of a test run. `WAYMARK_STEPS` sets another number.
     const STEPS: u64 = 20_000;
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "what is asked for, not what happens"
-    )]
-    fn number(name: &str) -> Option<u64> {
-        std::env::var(name).ok()?.parse().ok()
-    }
 
     #[test]
     fn a_seed_repeats_to_the_call() {
