@@ -102,11 +102,24 @@ fn a_news_sitemap_has_a_thousand_entries_whatever_the_site_allows() {
         let types = json!({"news_name": "N", "language": "en", "entries_per_sitemap": 5_000, "types": {"post": {"news": true}}});
         world.put(&settings(types)).await;
         let now = When::at(world.clock.now() - 60).to_string();
-        for n in 0..1_010 {
+        let news_post = |n: u32| {
             let fields = json!({"published_at": now, "title": "t"});
-            world.put(&with(&post(&format!("/{n}"), 1), fields)).await;
+            with(&post(&format!("/{n}"), 1), fields)
+        };
+        for n in 0..1_000 {
+            world.put(&news_post(n)).await;
         }
         world.begin().await;
+        world.settle().await;
+        // So many commits at once are throttled. One that is given up does not use its slot, which the audit gives back.
+        let left = world.audit(true, |_| {}).await.expect("no scan goes on");
+        assert!(
+            left.iter().all(|finding| finding.problem.is_harmless()),
+            "{left:?}"
+        );
+        for n in 1_000..1_010 {
+            world.put(&news_post(n)).await;
+        }
         world.settle().await;
         let news = of_kind(&world, "news").await;
         assert_eq!(news.len(), 1_010);
