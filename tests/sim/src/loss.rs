@@ -11,6 +11,7 @@ use sitemap::plan::Series;
 use table::Item;
 
 use crate::audit::kind;
+use crate::cases::number;
 use crate::deployment::{Deployment, PLAIN};
 use crate::history::{
     Changed, DEFAULT, Film, PAGE, Page, RECORDED, SITES, Settings, Spelling, State, Step, TYPES,
@@ -45,7 +46,7 @@ fn in_a_full_world_of<F: Future<Output = ()> + Send>(
     deployment: Deployment,
     then: impl FnOnce(Run) -> F + Send + 'static,
 ) {
-    let sim = Sim::new(1);
+    let sim = Sim::new(number("WAYMARK_SEED").unwrap_or(1));
     let inner = sim.clone();
     sim.run(async move {
         let mut run = Run::new(&inner, Options::sound(2), deployment);

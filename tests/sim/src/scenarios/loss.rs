@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use engine::keys::prefix;
+use engine::keys::{free_partition, prefix};
 use engine::rows::series::Room;
 use engine::sweep::audit::{Finding, Problem};
 use engine::sweep::sweep;
@@ -181,7 +181,7 @@ fn slots_that_were_offered_and_never_used_are_given_back() {
             site: SITE.to_owned(),
             name: "post".to_owned(),
         };
-        let free = async || world.rows(prefix::FREE).await.len();
+        let free = async || world.rows(&free_partition(&series)).await.len();
         // Of two records that are loaded together and want one address, one gets a slot in vain.
         find(&world, true).await;
         let before = free().await;
