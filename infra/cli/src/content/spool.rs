@@ -3,7 +3,7 @@
 //! The first pass copies the lines and sees of each no more than its id, unless there is more to see: of a site's settings, and of
 //! two lines with one id, of which the later counts if it is a record.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write as _};
@@ -44,6 +44,8 @@ pub(crate) struct Spool {
     pub(crate) loaded: Loaded,
     /// Of ids of several lines: where the last that is a record is.
     last: HashMap<u64, u64>,
+    /// Where lines are that have the id of an earlier line, and are no records.
+    not_counted: HashSet<u64>,
     /// The records of settings by their ids, with where they are.
     pub(crate) settings: BTreeMap<String, (u64, Value)>,
     /// Lines.
@@ -76,6 +78,7 @@ impl Spool {
                 sources: Vec::new(),
                 loaded: Loaded::default(),
                 last: HashMap::new(),
+                not_counted: HashSet::new(),
                 settings: BTreeMap::new(),
                 lines: 0,
                 depends: false,
@@ -124,7 +127,8 @@ impl Spool {
 
     /// Looks at a line that is written next.
     fn see(&mut self, line: &[u8]) {
-        if let Ok(glance) = serde_json::from_slice::<Glance>(line)
+        let glance = serde_json::from_slice::<Glance>(line);
+        if let Ok(glance) = glance
             && let Some(id) = glance.usual_id()
         {
             self.depends |= glance.depends;
@@ -132,10 +136,12 @@ impl Spool {
                 return;
             }
         }
-        let Ok(read) = read_record(line) else { return };
-        if refusal(&read.value, line.len()).is_some() {
+        let read = read_record(line).ok();
+        let taken = read.filter(|read| refusal(&read.value, line.len()).is_none());
+        let Some(read) = taken else {
+            self.not_counted.insert(self.end);
             return;
-        }
+        };
         let id = &read.record.id;
         self.depends |= Planned::depends(&read.record);
         let is_first = self.loaded.note_id(id);
@@ -157,8 +163,11 @@ impl Spool {
         }
     }
 
-    /// Corrects what the first pass has counted: this line is no record after all.
-    pub(crate) fn is_malformed(&self, line: &[u8], loaded: &mut Loaded) {
+    /// Corrects what the first pass has counted: the line at this place is no record after all.
+    pub(crate) fn is_malformed(&self, at: u64, line: &[u8], loaded: &mut Loaded) {
+        if self.not_counted.contains(&at) {
+            return;
+        }
         let glance = serde_json::from_slice::<Glance>(line).ok();
         if let Some(id) = glance.as_ref().and_then(Glance::usual_id)
             && !self.last.contains_key(&digest(id))

@@ -208,6 +208,59 @@ fn pages_are_placed_in_the_order_of_the_input() {
 }
 
 #[test]
+fn of_lines_with_one_id_the_last_that_is_a_record_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let page = |id: &str, path: &str, more: &str| {
+        let url = format!("https://www.example.com/{path}");
+        format!(r#"{{"id": "{id}", "type": "post", "url": "{url}"{more}}}"#)
+    };
+    // No table takes such a number, and nothing has such a letter. Neither is seen at first sight.
+    let (number, letter) = (r#", "n": 1e300"#, r#", "title": "\ud800""#);
+    let lines = [
+        page("moved", "first", ""),
+        page("stays", "stays", ""),
+        page("late", "no", letter),
+        page("late", "late", ""),
+        page("never", "never", number),
+        page("moved", "moved", ""),
+        page("stays", "no", number),
+        page("late", "no", number),
+        page("site/www.example.com", "was-a-page", ""),
+        page("site/blog.example", "is-a-page", ""),
+        r#"{"id": "site/www.example.com", "type": "site", "name": "A"}"#.to_owned(),
+        r#"{"id": "site/www.example.com", "type": "site", "entries_per_sitemap": 2}"#.to_owned(),
+        r#"{"id": "odd", "type": "site"}"#.to_owned(),
+        page("odd", "odd", ""),
+    ];
+    fs::write(folder.join("content.jsonl"), lines.join("\n")).unwrap();
+    let built = waymark(
+        folder,
+        &["build", "content.jsonl", "--out", "out", "--json"],
+    );
+    assert_eq!(built.status, 1, "{}", built.errors);
+    let told: Value = serde_json::from_str(&built.output).unwrap();
+    assert_eq!(
+        (&told["records"], &told["malformed"]),
+        (&json!(6), &json!(4))
+    );
+    for line in [3, 5, 7, 8] {
+        let place = format!("content.jsonl:{line}: ");
+        assert!(built.errors.contains(&place), "{place}{}", built.errors);
+    }
+    let listed = |name: &str| {
+        let text = fs::read_to_string(folder.join("out").join(name)).unwrap();
+        let paths = text.split("<loc>https://www.example.com/").skip(1);
+        let paths = paths.map(|rest| rest.split('<').next().unwrap().to_owned());
+        paths.collect::<Vec<_>>()
+    };
+    // Each is where the first record with its id is.
+    assert_eq!(listed("post-sitemap.xml"), ["moved", "stays"]);
+    assert_eq!(listed("post-sitemap2.xml"), ["late", "is-a-page"]);
+    assert_eq!(listed("post-sitemap3.xml"), ["odd"]);
+}
+
+#[test]
 fn bad_lines_make_the_status_1_and_what_cannot_be_built_2() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
