@@ -57,9 +57,9 @@ impl Content {
     /// # Errors
     ///
     /// If the engine fails.
-    pub(crate) async fn publish(self, keeps: Keeps) -> Result<(World, Loaded), BuildError> {
+    pub(crate) async fn publish(mut self, keeps: Keeps) -> Result<(World, Loaded), BuildError> {
         let mut world = World::begin(self.now).await?;
-        let load = || first_load::load(&mut world, &self.spool, keeps);
+        let load = || first_load::load(&mut world, &mut self.spool, keeps);
         let loaded = tokio::task::block_in_place(load)?;
         Ok((world, loaded))
     }

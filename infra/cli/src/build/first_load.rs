@@ -41,7 +41,14 @@ pub(crate) enum Keeps {
 }
 
 /// Publishes all content in the world's memory.
-pub(super) fn load(world: &mut World, spool: &Spool, keeps: Keeps) -> Result<Loaded, BuildError> {
+pub(super) fn load(
+    world: &mut World,
+    spool: &mut Spool,
+    keeps: Keeps,
+) -> Result<Loaded, BuildError> {
+    // It has an id of each record: one copy is enough.
+    let mut loaded = std::mem::take(&mut spool.loaded);
+    let spool = &*spool;
     let mut recorded = BTreeMap::new();
     for (id, (_, record)) in &spool.settings {
         if let Some(host) = host_of_site_id(id) {
@@ -65,7 +72,6 @@ pub(super) fn load(world: &mut World, spool: &Spool, keeps: Keeps) -> Result<Loa
         })?;
         planner = survey.finish(planner);
     }
-    let mut loaded = spool.loaded.clone();
     let sites = place(world, spool, &planner, keeps, &mut loaded)?;
     futures::executor::block_on(world.publish(&sites))?;
     Ok(loaded)

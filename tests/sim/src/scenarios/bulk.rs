@@ -28,7 +28,7 @@ const RECORDS: std::ops::Range<usize> = 1..60;
 /// Contents over which the functions run.
 const WORLDS: u64 = 40;
 
-/// Draws content: settings and records, in their order.
+/// Draws content: settings and records, in their order. Every second one has no archives and no translations, and so no survey.
 fn drawn(seed: u64, oracle: &Oracle) -> Vec<Value> {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -49,8 +49,11 @@ fn drawn(seed: u64, oracle: &Oracle) -> Vec<Value> {
         let settings = settings.as_ref()?;
         Some(Oracle::site_record(site, settings))
     });
-    // A change of the last hours is one at the beginning.
     let pages = pages.into_iter().map(|(id, mut page)| {
+        if seed % 2 == 1 {
+            (page.archive, page.group) = (None, None);
+        }
+        // A change of the last hours is one at the beginning.
         if let crate::history::Changed::Ago(hours) = page.changed {
             page.changed = crate::history::Changed::Hour(-hours);
         }
