@@ -283,3 +283,26 @@ fn regression_what_was_due_before_the_first_sweep_is_done() {
     };
     replay(1, 0, &[Put(0, ending), Pass(58)]);
 }
+
+/// A new title is in no sitemap. Only the publishing of a sitemap marked the site for its notices.
+#[test]
+fn regression_search_engines_are_told_of_what_no_sitemap_shows() {
+    let deployment = Deployment {
+        endpoint: true,
+        ..PLAIN
+    };
+    for feed in [true, false] {
+        let told = Settings {
+            told: true,
+            feed,
+            ..WIDE
+        };
+        let titled = Page {
+            titled: !PAGE.titled,
+            ..PAGE
+        };
+        let steps = [settings(0, told), Put(0, PAGE), Rest, Wait(600)];
+        let steps = [steps.as_slice(), &[Put(0, titled)]].concat();
+        replay_in(deployment, 1, 0, &steps);
+    }
+}

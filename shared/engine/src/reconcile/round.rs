@@ -10,10 +10,13 @@ use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::metrics;
 use crate::reconcile::ledgers::{Commit, Fenced};
-use crate::rows::keys;
+use crate::rows::keys::{self, Mark};
 use crate::rows::series::Room;
 use crate::rows::site::{Hold, SiteRow};
 use crate::rows::slot::Offer;
+
+/// Seconds in which a commit is done, or given up.
+const COMMIT_SECONDS: i64 = 60;
 
 /// A page with its plan.
 struct Planned<'a> {
@@ -336,6 +339,11 @@ impl Reconciler {
         if nothing && plan.ledger.is_some() {
             return Ok(tried(Reconciled::Unchanged));
         }
+        if let Some(site) = planned.notifies_alone() {
+            // First: a run may end behind the commit, and the next one would find nothing to do.
+            let until = self.env.now() + COMMIT_SECONDS;
+            self.table.mark(Mark::Notices, site, until).await?;
+        }
         match self.table.commit(page, fenced, plan, offers).await? {
             // `sweep` may never read a timer that was written after its time.
             Commit::Done if planned.is_due(self.env.now()) => Ok(None),
@@ -367,6 +375,23 @@ impl Planned<'_> {
             .as_ref()
             .and_then(|ledger| ledger.next_check_at);
         check_at.is_some_and(|at| at <= now)
+    }
+
+    /// Returns the site whose search engines are to be notified, if the plan changes no entry. No sitemap is published then, which would
+    /// mark the site.
+    fn notifies_alone(&self) -> Option<&str> {
+        let changes = &self.plan.changes;
+        let lists = |change: &Change| {
+            matches!(
+                change,
+                Change::Insert(..) | Change::Replace(..) | Change::Remove(..)
+            )
+        };
+        let notified = changes.iter().find_map(|change| match change {
+            Change::Notify(address, _) => Some(address.site.as_str()),
+            _ => None,
+        });
+        notified.filter(|_| !changes.iter().any(lists))
     }
 
     /// Returns whether the plan gives the page a new place. A scan of the site may have passed that place already.

@@ -1,6 +1,6 @@
 //! Marks: the sites for which `sweep` has work. A site without a mark costs it nothing. `JOB#notices` and `JOB#feeds`, site.
 
-use table::{Condition, Item, Query};
+use table::{Condition, Item, Query, Update};
 
 use super::key::{JOB, Key, Mark, RowKey, escape, key, unescape};
 use super::table::{SitemapTable, item_key};
@@ -69,10 +69,10 @@ pub struct Marked {
 impl SitemapTable {
     /// Marks a site. `due` is the time of the work, in Unix seconds.
     pub(crate) async fn mark(&self, mark: Mark, site: &str, due: i64) -> Result<(), EngineError> {
-        let row = Item::from(&self::mark(mark, site))
-            .with("token", self.env.token())
-            .with("due", due);
-        self.put(row).await
+        // An update, as the functions' roles allow all that reconciles.
+        let update = Update::new().set("token", self.env.token()).set("due", due);
+        let key = self::mark(mark, site);
+        self.update(&key, update).await.map(drop)
     }
 
     /// Returns the due time of a site's mark in Unix seconds, or `None` if there is no mark.

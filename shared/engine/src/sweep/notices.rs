@@ -1,8 +1,9 @@
 //! Notifies search engines of changed URLs, by IndexNow.
 //!
 //! - A URL is sent after it has been live for a minute, if its site is released and public and has a key.
-//! - `regenerate` marks a site when it publishes a change, after the notice was written. A site without a mark costs nothing. The
-//!   mark is removed once no notice is left.
+//! - `regenerate` marks a site when it publishes a change, after the notice was written. A change that no sitemap shows, such as a
+//!   title's, has its site marked before the notice is written, and for a minute. A site without a mark costs nothing. The mark is
+//!   removed once no notice is left.
 //! - A notice is deleted once its URL was accepted or refused, unless the URL has changed again meanwhile. A sweep that ends between
 //!   the request and the deletion sends the URL twice, which is harmless.
 //! - URLs that an endpoint does not accept now are kept and retried, after longer and longer pauses.
@@ -188,7 +189,7 @@ pub(super) async fn tell(
                     notices.is_empty()
                 }
             };
-            if is_empty {
+            if is_empty && marked.due <= reconciler.env.now() {
                 // The mark was read before the notices: any later notice has marked the site again, or will.
                 table.unmark(Mark::Notices, marked).await?;
             }
