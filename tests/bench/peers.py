@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares `waymark build` with what others make a sitemap of the same 50,000 records with: CPU seconds, peak memory, bytes.
 
-    cargo build --profile sim -p waymark-cli --no-default-features --bin waymark
-    python3 tests/bench/peers.py target/sim/waymark
+    cargo build --release -p waymark-cli --no-default-features --bin waymark
+    python3 tests/bench/peers.py target/release/waymark
 
 The others come from their registries into target/bench. All are run in turn, several times, and the medians are printed: on a
 shared machine a time says little, but those that are measured in turn can be compared. Each reads the records as JSON Lines and
@@ -30,11 +30,16 @@ path = "HERE/sitemap_rs.rs"
 [[bin]]
 name = "format"
 path = "HERE/format.rs"
+[[bin]]
+name = "quick-xml"
+path = "HERE/quick_xml.rs"
 [dependencies]
 waymark-sitemap = { path = "HERE/../../../shared/sitemap" }
 sitemap-rs = "0.7"
 flate2 = { version = "1", default-features = false, features = ["zlib-rs"] }
 jiff = "0.2"
+quick-xml = "0.41"
+serde = { version = "1", features = ["derive"] }
 serde_json = "1"
 [profile.release]
 lto = "thin"
@@ -51,9 +56,10 @@ def install(only_rust):
     if not (FOLDER / "venv").exists():
         subprocess.run([sys.executable, "-m", "venv", FOLDER / "venv"], check=True)
         subprocess.run([FOLDER / "venv/bin/pip", "-q", "install", "django==5.2.*"], check=True)
-    if not (FOLDER / "npm/node_modules/sitemap").exists():
+    if not (FOLDER / "npm/node_modules/next-sitemap").exists():
         (FOLDER / "npm").mkdir(parents=True, exist_ok=True)
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", FOLDER / "npm", "sitemap@9"], check=True)
+        packages = ["sitemap@9", "next-sitemap@4.2"]
+        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", FOLDER / "npm", *packages], check=True)
 
 
 def generate(path, count):
@@ -90,16 +96,18 @@ def main():
     generate(content, options.records)
     setting = {"id": "site/www.example.com", "type": "site", "entries_per_sitemap": 50_000}
     settings.write_text(json.dumps(setting), encoding="utf-8")
-    out = {name: FOLDER / f"{name}.xml.gz" for name in ["sitemap.js", "Django", "sitemap-rs", "loop", "format", "gzip"]}
+    out = {name: FOLDER / f"{name}.xml.gz" for name in ["sitemap.js", "next-sitemap", "Django", "sitemap-rs", "quick-xml", "loop", "format", "gzip"]}
     rust = FOLDER / "rs/target/release"
     tools = {
         "waymark build": ([options.waymark, "build", settings, content, "--out", FOLDER / "built"], FOLDER / "built/post-sitemap.xml.gz"),
         "Waymark's format layer alone": ([rust / "format", content, out["format"]], out["format"]),
         "gzip of the same sitemap alone": ([rust / "format", content, out["format"], out["gzip"]], out["gzip"]),
         "sitemap-rs": ([rust / "sitemap-rs", content, out["sitemap-rs"]], out["sitemap-rs"]),
+        "a loop over quick-xml": ([rust / "quick-xml", content, out["quick-xml"]], out["quick-xml"]),
     }
     others = {
         "sitemap.js": (["node", HERE / "sitemap.mjs", FOLDER / "npm", content, out["sitemap.js"]], out["sitemap.js"]),
+        "next-sitemap": (["node", HERE / "next_sitemap.mjs", FOLDER / "npm", content, out["next-sitemap"]], out["next-sitemap"]),
         "Django, without images": ([FOLDER / "venv/bin/python", HERE / "django_sitemap.py", content, out["Django"]], out["Django"]),
         "a loop in Python": ([sys.executable, HERE / "loop.py", content, out["loop"]], out["loop"]),
     }
