@@ -18,8 +18,8 @@ import time
 
 AT = "2026-11-25T00:00:00Z"
 # The aims for a million generated pages, on two cores.
-MAX_SECONDS = 120
-MAX_MEGABYTES = 4_000
+MAX_SECONDS = 30
+MAX_MEGABYTES = 500
 
 
 def generate(path, pages):
