@@ -31,7 +31,7 @@ const SHARDS_AHEAD: usize = 2;
 /// The reason of pages whose address another page has.
 const DUPLICATE: &str = "duplicate";
 
-/// What is kept beside what is published.
+/// The results of a first load beside the published files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keeps {
     /// Counts of what is left out, with so many examples a reason.
@@ -253,7 +253,7 @@ fn read_line(line: SpooledLine, spool: &Spool, planner: &Planner) -> Result<Line
     Ok(LineRead { at, number, read })
 }
 
-/// Notes what was read. Returns the plan if there is one.
+/// Counts a line and its problems. Returns its plan if it has one.
 fn note(line: LineRead, spool: &Spool, loaded: &mut Loaded) -> Option<Planned> {
     let problem = |field, reason, closes| LineProblem {
         file: spool.source(line.at).to_owned(),
@@ -300,7 +300,7 @@ struct Full {
     epoch: u64,
 }
 
-/// What is known when all pages are placed.
+/// The counts and names that are complete when all pages are placed.
 #[derive(Default)]
 struct Taken {
     left_out: LeftOut,
@@ -309,7 +309,7 @@ struct Taken {
     owners: BTreeMap<String, Owner>,
 }
 
-/// Takes what is placed.
+/// The store of a first load.
 struct Taking<'w> {
     world: &'w World,
     keeps: Keeps,

@@ -49,7 +49,7 @@ pub struct World {
     pub(super) settled: BTreeSet<String>,
     /// The sites that have listed pages. Of each: how many, and the first by name.
     pub(super) listed: BTreeMap<String, (u64, Option<String>)>,
-    /// What is left out.
+    /// The excluded pages.
     pub(super) left_out: LeftOut,
 }
 
@@ -138,7 +138,7 @@ impl World {
         at_once(put.map(|put| put.map_err(|error| EngineError::from(error).into())))
     }
 
-    /// Returns the epoch of a known site. Makes the site, on hold, if there is none.
+    /// Returns the epoch of a known site. Creates the site, on hold, if it is missing.
     pub(super) fn epoch(&self, host: &str) -> Result<Option<u64>, BuildError> {
         let site = self.regenerator.reconciler.ensure_site(host);
         let row = at_once(site.map(|row| row.map_err(BuildError::from)))?;
@@ -203,7 +203,7 @@ impl World {
         self.regenerator.objects.clone()
     }
 
-    /// Returns what is left out, if that was counted.
+    /// Returns the excluded pages, if they were counted.
     #[must_use]
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out

@@ -50,7 +50,7 @@ pub(crate) struct Spool {
     pub(crate) settings: BTreeMap<String, (u64, Value)>,
     /// Lines.
     pub(crate) lines: u64,
-    /// Whether what is listed of any record depends on others.
+    /// Whether any record is an archive or in a translation group, so that its listing depends on other records.
     pub(crate) depends: bool,
 }
 
@@ -236,7 +236,7 @@ enum Field {
     Other,
 }
 
-/// As much of a line as the first pass needs.
+/// The fields of a line that the first pass needs.
 struct Glance {
     /// The last one, as of all fields that are written twice.
     id: Option<String>,

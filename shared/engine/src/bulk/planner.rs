@@ -31,7 +31,7 @@ pub struct Owner {
     pub part: u32,
 }
 
-/// What is known of the other pages.
+/// The facts about other pages that a plan depends on.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     /// The newest pages of archives that have any.
@@ -41,7 +41,7 @@ pub(super) struct Facts {
     pub(super) owners: Option<Owners>,
 }
 
-/// Plans pages by their records, the settings of their sites, and what is known of the other pages. Threads can share it.
+/// Plans pages from their records, the settings of their sites, and the facts about other pages. Threads can share it.
 #[derive(Debug)]
 pub struct Planner {
     now: i64,

@@ -1,4 +1,4 @@
-//! The pass that finds out what pages are to each other.
+//! The pass that finds the facts about other pages that plans depend on.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
