@@ -273,7 +273,7 @@ fn note(line: LineRead, spool: &Spool, loaded: &mut Loaded) -> Option<Planned> {
             planned
         }
         Err(((field, reason), bytes)) => {
-            spool.is_malformed(line.at, &bytes, loaded);
+            spool.uncount(line.at, &bytes, loaded);
             loaded.refuse(problem(field, reason, true));
             None
         }

@@ -164,7 +164,7 @@ impl Spool {
     }
 
     /// Corrects what the first pass has counted: the line at this place is no record after all.
-    pub(crate) fn is_malformed(&self, at: u64, line: &[u8], loaded: &mut Loaded) {
+    pub(crate) fn uncount(&self, at: u64, line: &[u8], loaded: &mut Loaded) {
         if self.not_counted.contains(&at) {
             return;
         }
