@@ -3,14 +3,14 @@
 //! Each case gets a new table, and panics if the implementation behaves differently. If implementations disagree, DynamoDB's
 //! documentation decides.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, resume_unwind};
 
 use futures::FutureExt;
 
 use crate::{
-    Action, Condition, Item, MAX_ACTIONS, MAX_BATCH_KEYS, MAX_ITEM_BYTES, MAX_PAGE_BYTES, Page,
-    Query, Reason, Scan, Schema, Table, TableError, Update, Value,
+    Action, Condition, Item, MAX_ACTIONS, MAX_BATCH_KEYS, MAX_ITEM_BYTES, MAX_NESTING,
+    MAX_PAGE_BYTES, Page, Query, Reason, Scan, Schema, Table, TableError, Update, Value,
 };
 
 /// Returns the primary key of the cases' tables: two texts.
@@ -58,6 +58,8 @@ pub async fn run_but<T: Table>(otherwise: &[&str], new_table: impl AsyncFn() -> 
         an_update_names_each_attribute_once_and_no_key,
         an_update_makes_what_is_missing_and_returns_all,
         sets_are_equal_in_any_order_and_never_empty,
+        attributes_have_names_at_every_level,
+        lists_and_maps_are_nested_in_so_many_levels,
         a_delete_is_no_error_without_an_item,
         keys_are_whole_and_not_empty,
         an_item_has_a_largest_size,
@@ -307,6 +309,24 @@ async fn sets_are_equal_in_any_order_and_never_empty(table: &dyn Table) {
     assert_failed(table.put(key("p", "s"), same).await);
     let empty = key("p", "t").with("sites", Value::TextSet(BTreeSet::new()));
     assert_refused(table.put(empty, None).await);
+}
+
+async fn attributes_have_names_at_every_level(table: &dyn Table) {
+    let map = |name: &str| Value::Map(BTreeMap::from([(name.to_owned(), Value::Null)]));
+    put(table, key("p", "s").with("map", map("x"))).await;
+    assert_refused(table.put(key("p", "s").with("", "x"), None).await);
+    for inner in [map(""), Value::List(vec![map("")])] {
+        assert_refused(table.put(key("p", "s").with("map", inner), None).await);
+    }
+}
+
+async fn lists_and_maps_are_nested_in_so_many_levels(table: &dyn Table) {
+    let nested = |levels: usize| {
+        let list = (1..levels).fold(Value::List(Vec::new()), |inner, _| Value::List(vec![inner]));
+        key("p", "s").with("list", list)
+    };
+    put(table, nested(MAX_NESTING)).await;
+    assert_refused(table.put(nested(MAX_NESTING + 1), None).await);
 }
 
 async fn a_delete_is_no_error_without_an_item(table: &dyn Table) {

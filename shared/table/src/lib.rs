@@ -21,6 +21,8 @@ pub use port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
 
 /// The largest item, in bytes of its names and values (DynamoDB).
 pub const MAX_ITEM_BYTES: usize = 400 * 1_024;
+/// The most levels of lists and maps in a value (DynamoDB).
+pub const MAX_NESTING: usize = 32;
 /// The most keys of a batch (DynamoDB's `BatchGetItem`).
 pub const MAX_BATCH_KEYS: usize = 100;
 /// The most actions of a transaction (DynamoDB).

@@ -17,10 +17,14 @@ use crate::error::{Reason, TableError};
 use crate::item::{Item, Name, Value};
 use crate::layers::{Below, Layers};
 use crate::port::{Page, Query, Reply, Scan, Schema, SortKey, Table};
-use crate::{MAX_ACTIONS, MAX_BATCH_KEYS, MAX_ITEM_BYTES, MAX_PAGE_BYTES, MAX_TRANSACTION_BYTES};
+use crate::{
+    MAX_ACTIONS, MAX_BATCH_KEYS, MAX_ITEM_BYTES, MAX_NESTING, MAX_PAGE_BYTES, MAX_TRANSACTION_BYTES,
+};
 
 /// The most bytes of a partition key and of a sort key (DynamoDB).
 const MAX_KEY_BYTES: [usize; 2] = [2_048, 1_024];
+/// Attribute names have at least one character (DynamoDB).
+const NO_NAME: &str = "an attribute without a name";
 /// The most bytes of a batch's items (DynamoDB).
 const MAX_BATCH_BYTES: usize = 16 * 1_024 * 1_024;
 
@@ -472,18 +476,26 @@ fn wanted(item: &Item, attributes: Option<&[Name]>) -> Item {
     }
 }
 
-/// Returns an item in its stored form: each number has one spelling, and sets are not empty.
+/// Returns an item in its stored form: each number has one spelling, sets are not empty, and all attributes have names.
 fn normal(item: Item) -> Result<Item, String> {
     let attributes = item.into_iter();
     attributes
-        .map(|(name, value)| match normal_value(value) {
+        .map(|(name, value)| match normal_value(value, 0) {
+            _ if name.is_empty() => Err(NO_NAME.to_owned()),
             Ok(value) => Ok((name, value)),
             Err(error) => Err(format!("{name}: {error}")),
         })
         .collect()
 }
 
-fn normal_value(value: Value) -> Result<Value, String> {
+/// Returns the stored form of a value inside so many lists and maps.
+fn normal_value(value: Value, depth: usize) -> Result<Value, String> {
+    let is_nested = matches!(value, Value::List(_) | Value::Map(_));
+    let depth = depth + usize::from(is_nested);
+    if depth > MAX_NESTING {
+        return Err(format!("lists and maps in more than {MAX_NESTING} levels"));
+    }
+    let normal_value = |value| normal_value(value, depth);
     let number = |text: String| match Number::parse(&text) {
         Some(number) => Ok(number.text()),
         None => Err(format!("{text:?} is not a number of at most 38 digits")),
@@ -501,7 +513,10 @@ fn normal_value(value: Value) -> Result<Value, String> {
         Value::Map(values) => {
             let values: Result<_, String> = values
                 .into_iter()
-                .map(|(name, value)| Ok((name, normal_value(value)?)))
+                .map(|(name, value)| match name.is_empty() {
+                    true => Err(NO_NAME.to_owned()),
+                    false => Ok((name, normal_value(value)?)),
+                })
                 .collect();
             Value::Map(values?)
         }
