@@ -39,7 +39,8 @@ def generate(path, pages):
             file.write(json.dumps(page) + "\n")
 
 
-def run(arguments):
+def run(arguments, name=None):
+    """Runs a command. Returns its status, its output, the seconds it took, those of CPU, and its peak memory in megabytes."""
     began = time.monotonic()
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE)
     output = process.stdout.read().decode()
@@ -47,8 +48,8 @@ def run(arguments):
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - began
     cpu, megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1_000
-    print(f"{seconds:.1f} s, {cpu:.1f} s of CPU, {megabytes:.0f} MB at most: {' '.join(arguments[1:3])}")
-    return process.returncode, output, cpu, megabytes
+    print(f"{seconds:.1f} s, {cpu:.1f} s of CPU, {megabytes:.0f} MB at most: {name or ' '.join(arguments[1:3])}")
+    return process.returncode, output, seconds, cpu, megabytes
 
 
 def digest(folder):
@@ -74,7 +75,7 @@ def main():
         digests = set()
         for name in ["one"] if options.once else ["one", "two"]:
             arguments = [options.waymark, "build", content, "--out", str(folder / name), "--at", AT, "--json"]
-            status, output, cpu, megabytes = run(arguments)
+            status, output, _, cpu, megabytes = run(arguments)
             if status == 2:
                 sys.exit("the build failed")
             digests.add(digest(folder / name))

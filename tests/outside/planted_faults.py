@@ -32,8 +32,8 @@ SHARD, CALLS, SITE_SCAN, INDEX, BLOCKS, PUT = (
     f"shared/engine/src/regenerate/{name}.rs" for name in ["shard", "calls", "site_scan", "index", "index/blocks", "put"])
 AUDIT, OBJECTS, ROWS, SUMS, NOTICES = (
     f"shared/engine/src/sweep/{name}.rs" for name in ["audit", "audit/objects", "audit/rows", "audit/sums", "notices"])
-PLACER, PLANNER, SURVEY, BULK_ROWS, BULK = (
-    f"shared/engine/src/{name}.rs" for name in ["bulk/placer", "bulk/planner", "bulk/survey", "bulk/rows", "bulk"])
+PLACER, PLANNER, SURVEY, BULK_ROWS, STAGE = (
+    f"shared/engine/src/{name}.rs" for name in ["bulk/placer", "bulk/planner", "bulk/survey", "bulk/rows", "bulk/stage"])
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/site_front.rs"
 
@@ -55,7 +55,7 @@ STAGES = {
 }
 # The simulated world runs these folders' code, and no other.
 SIMULATED = tuple(f"shared/{name}/" for name in ["sitemap", "table", "objects", "engine"])
-# But for this: histories begin with reconciles.
+# But for this: without `--bulk`, histories begin with reconciles.
 NOT_SIMULATED = "shared/engine/src/bulk"
 SIMULATED_SEED = 7
 # A fault may keep the tests from ending: seconds, far above what they need.
@@ -502,7 +502,12 @@ FAULTS = {
          "room: Room {\n                    positions: 2 * Room::of(site, &series.name).positions,\n"
          "                    ..Room::of(site, &series.name)\n                },")],
     "bulk: a site stays on hold": [
-        (BULK, "        .move_hold(host, Hold::Publishing, Hold::Released)", "        .move_hold(host, Hold::Publishing, Hold::Publishing)")],
+        (STAGE, "            .move_hold(host, Hold::Publishing, Hold::Released)",
+         "            .move_hold(host, Hold::Publishing, Hold::Publishing)")],
+    "bulk: the scan of all content is not done": [
+        (STAGE, "        stage.table().begin_content_scan(None).await?;\n", "")],
+    "bulk: of a site nothing but its sitemaps is published": [
+        (STAGE, ".retain(|subject, _| matches!(subject, Subject::Site(_)))", ".retain(|_, _| false)")],
 }
 
 

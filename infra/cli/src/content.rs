@@ -17,9 +17,9 @@ mod spool;
 
 pub(crate) use lines::{BATCH, Counted, Item, Line, Lined, Parsed, id_of, read_lines};
 pub use lines::{CONCURRENCY, MAX_KEY_BYTES};
-pub(crate) use lines::{RecordLine, read_record, too_long};
+pub(crate) use lines::{read_record, too_long};
 pub(crate) use outcome::WHOLE_LINE;
 pub use outcome::{LineProblem, Loaded, NoRecords};
-pub(crate) use plain_item::{item, refusal};
+pub(crate) use plain_item::{item, item_of, refusal, refused};
 pub use source::{LoadError, SAMPLE_NAME, STDIN_NAME, Source};
 pub(crate) use spool::{Spool, SpooledLine};

@@ -21,6 +21,7 @@ pub mod explain;
 pub mod export;
 pub mod fetch;
 pub mod files;
+pub mod first_load;
 pub mod import;
 pub mod load;
 pub mod mapping;

@@ -22,10 +22,12 @@ use crate::deployment::source_table::SourceArgs;
 use crate::error::COMMAND_FAILED;
 use crate::error::no_signals;
 
+mod fill;
 mod publishing;
 mod report;
 mod signals;
 
+use fill::fill;
 use publishing::Publishing;
 use report::Report;
 use signals::Ends;
@@ -79,6 +81,11 @@ impl Serve {
             () = ends.wait() => return Ok(self.interrupted()),
         };
         say_unread(&stack);
+        if stack.was_cut {
+            note(
+                "waymark: an earlier first load was cut short: its sitemaps are made anew from the records that it had loaded",
+            );
+        }
         let outcome = tokio::select! {
             outcome = self.publish(&mut stack, output) => outcome,
             () = ends.wait() => Ok(self.interrupted()),
@@ -104,7 +111,7 @@ impl Serve {
         if output.is_closed() {
             return Ok(ExitCode::SUCCESS);
         }
-        let loaded = self.load(stack).await?;
+        let (loaded, counted) = self.load(stack).await?;
         let malformed = loaded.problems.iter().any(|problem| problem.closes);
         let status = ExitCode::from(u8::from(malformed));
         if is_text {
@@ -126,7 +133,10 @@ impl Serve {
         }
         let mut report = None;
         if self.once || loaded.records > 0 {
-            let left_out = LeftOut::of(&stack.reconciler, MAX_LEFT_OUT_SHOWN).await?;
+            let left_out = match counted {
+                Some(counted) => counted,
+                None => LeftOut::of(&stack.reconciler, MAX_LEFT_OUT_SHOWN).await?,
+            };
             if is_text {
                 self.say_left_out(stack, &left_out, output)?;
             }
@@ -155,7 +165,8 @@ impl Serve {
         std::future::pending().await
     }
 
-    async fn load(&self, stack: &Stack) -> Result<Loaded> {
+    /// Loads the content. An empty stack is filled in bulk; then what is left out is counted already.
+    async fn load(&self, stack: &Stack) -> Result<(Loaded, Option<LeftOut>)> {
         let kept = stack.reconciler.content.scan(None, 1).await?;
         let is_sample = self.content.is_empty()
             && kept.records.is_empty()
@@ -165,9 +176,18 @@ impl Serve {
         } else {
             self.content.iter().map(|file| source(file)).collect()
         };
-        let mut loaded = Loaded::default();
-        for source in &sources {
-            loaded.add(load(stack.aws.dynamodb().await, CONTENT_TABLE, source).await?);
+        let (mut loaded, mut counted) = (Loaded::default(), None);
+        match stack.import().await? {
+            Some(import) if !sources.is_empty() => {
+                let filled = fill(stack, import, sources.clone()).await?;
+                (loaded, counted) = (filled.0, Some(filled.1));
+            }
+            _ => {
+                for source in &sources {
+                    let client = stack.aws.dynamodb().await;
+                    loaded.add(load(client, CONTENT_TABLE, source).await?);
+                }
+            }
         }
         if is_sample && !loaded.problems.is_empty() {
             note("the sample site has mistakes on purpose, to show how they are reported:");
@@ -176,7 +196,7 @@ impl Serve {
         if let Some(none) = loaded.no_records(&sources, "serve --content -") {
             note(format!("nothing was loaded: {none}"));
         }
-        Ok(loaded)
+        Ok((loaded, counted))
     }
 
     fn say_ready(&self, stack: &Stack, output: &mut Output) -> Result<()> {

@@ -1,7 +1,8 @@
 //! The stack: the embedded servers, the functions behind their event sources, the sweep, and the sites over HTTP.
 //!
 //! [`Stack::start`] starts the servers and creates tables and bucket. Then content is loaded. [`Stack::run`] starts the
-//! functions. So a first load takes one pass over the content, because no record is reconciled before the scan begins.
+//! functions. So a first load takes one pass over the content, because no record is reconciled before the scan begins. In an empty
+//! stack, a caller that has placed all content itself may [import](Stack::import) the tables' contents instead.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -34,10 +35,12 @@ use crate::tables::{self, BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
 mod error;
 mod folder;
 mod front;
+mod import;
 mod options;
 
 pub use error::StackError;
 pub use front::local_address;
+pub use import::Import;
 pub use options::Options;
 
 use front::Hosts;
@@ -103,6 +106,8 @@ pub struct Stack {
     pub site_endpoint: String,
     /// S3, for its counts.
     pub s3: S3,
+    /// Whether an earlier first load in the folder was cut short, so that its sitemaps begin anew.
+    pub was_cut: bool,
     /// Both tables and the bucket as the functions use them, through the interceptor.
     functions: (Reconciler, Arc<dyn Objects>),
     dynamodb: DynamoDb,
@@ -142,6 +147,7 @@ impl Stack {
         };
         let aws = clients([None, None]);
         tables::create(&aws).await?;
+        let was_cut = import::clear_up(&aws, &folder).await?;
         if let Some(source) = &options.source {
             tables::create_source(&aws, source).await?;
         }
@@ -174,6 +180,7 @@ impl Stack {
             site_endpoint: format!("http://{}", server.address),
             aws,
             s3,
+            was_cut,
             dynamodb,
             options,
             server,

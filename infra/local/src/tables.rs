@@ -36,7 +36,7 @@ pub enum CreateError {
     /// A user's table cannot be described.
     #[error(transparent)]
     Store(#[from] EngineError),
-    /// S3 refused the bucket.
+    /// S3 refused the bucket, or to empty it.
     #[error("failed to create bucket {BUCKET}: {0}")]
     Bucket(String),
 }
@@ -65,6 +65,32 @@ pub async fn create(aws: &Aws) -> Result<(), CreateError> {
         }
         Err(error) => Err(CreateError::Bucket(error.into_service_error().to_string())),
     }
+}
+
+/// Drops all rows of the sitemap table and all objects. The records stay.
+///
+/// # Errors
+///
+/// [`CreateError`] if a service refuses.
+pub(crate) async fn begin_anew(aws: &Aws) -> Result<(), CreateError> {
+    let dropped = aws.dynamodb().await.delete_table();
+    let dropped = dropped.table_name(SITEMAP_TABLE).send().await;
+    dropped.map_err(|error| CreateError::Table {
+        table: SITEMAP_TABLE.to_owned(),
+        message: error.into_service_error().to_string(),
+    })?;
+    let refused = |message: String| CreateError::Bucket(message);
+    let s3 = aws.s3().await;
+    let mut pages = s3.list_objects_v2().bucket(BUCKET).into_paginator().send();
+    while let Some(page) = pages.next().await {
+        let page = page.map_err(|error| refused(error.into_service_error().to_string()))?;
+        for object in page.contents() {
+            let key = object.key().unwrap_or_default();
+            let deleted = s3.delete_object().bucket(BUCKET).key(key).send().await;
+            deleted.map_err(|error| refused(error.into_service_error().to_string()))?;
+        }
+    }
+    create(aws).await
 }
 
 /// Creates a user's table if it does not exist yet, and checks that it matches its mapping.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! records ─▶ Planner (any number of threads) ─▶ Survey: who has which address, newest pages, translations
-//!         └▶ Planner, with what the survey found ─▶ Placer, in order ─▶ Store: rows of pages, finished shards
+//!         └▶ Planner, with what the survey found ─▶ Placer, in order ─▶ Store: rows of pages, finished shards ─▶ Stage, of the sites
 //! ```
 //!
 //! - A page's plan is `sitemap::plan`'s, from an empty ledger, as a reconcile of a site on hold makes it. So nobody is notified, and
@@ -17,29 +17,10 @@
 mod placer;
 mod planner;
 mod rows;
+mod stage;
 mod survey;
 pub use self::placer::{Page, Placer, Shard, Store};
 pub use self::planner::{Owner, Planned, Planner};
 pub use self::rows::rows_of;
+pub use self::stage::Stage;
 pub use self::survey::Survey;
-
-use crate::error::EngineError;
-use crate::rows::site::Hold;
-use crate::rows::table::SitemapTable;
-
-/// Releases a site of which all shards are published. What else is published of it follows from the event of its row.
-///
-/// # Errors
-///
-/// If the table fails.
-pub async fn release(table: &SitemapTable, host: &str, now: i64) -> Result<(), EngineError> {
-    table
-        .move_hold(host, Hold::Loading, Hold::Publishing)
-        .await?;
-    if let Some(scan) = table.site_scan(host).await? {
-        table.advance_site_scan(host, &scan, None, now).await?;
-    }
-    table
-        .move_hold(host, Hold::Publishing, Hold::Released)
-        .await
-}

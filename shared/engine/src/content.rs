@@ -21,10 +21,10 @@ mod json;
 mod reading;
 pub mod source;
 
-use self::json::value;
 use self::reading::{OUTLINES, RECORDS, Reading};
 use self::source::Source;
 
+pub use self::json::value as json_of;
 pub use self::reading::ScanPage;
 pub use self::source::SourceTable;
 pub use crate::rows::site::NO_SOURCE;
@@ -146,7 +146,7 @@ impl Content {
         let record = |item: Item| {
             let id = item.text("id").filter(|id| !id.starts_with(SOURCE_MARK))?;
             let id = id.to_owned();
-            let taken = (reading.own)(&id, &value(item));
+            let taken = (reading.own)(&id, &json_of(item));
             Some((id, taken))
         };
         let next = page.next.as_ref();
@@ -220,7 +220,7 @@ impl Content {
                 None => Ok(None),
             };
         }
-        Ok(self.own_item(id).await?.map(value))
+        Ok(self.own_item(id).await?.map(json_of))
     }
 
     /// Returns the raw values of these items of Waymark's own table that exist, by id, read consistently.
@@ -231,7 +231,7 @@ impl Content {
         let keys = ids.into_iter().map(key).collect();
         let items = batch_get(&*self.own, &self.env, keys, None).await?;
         let items = items.into_iter();
-        let items = items.filter_map(|item| Some((item.text("id")?.to_owned(), value(item))));
+        let items = items.filter_map(|item| Some((item.text("id")?.to_owned(), json_of(item))));
         Ok(items.collect())
     }
 

@@ -17,6 +17,8 @@ use crate::run::{Case, Report, happen};
 use crate::runtime::{Sim, mix};
 use crate::world::{Options, World};
 
+/// The part of the steps, at least, that is loaded before the functions start, if that is done in bulk.
+const LOADED_ONE_IN: usize = 3;
 /// The most entries of a sitemap (sitemaps.org).
 const MOST_ENTRIES: u32 = 50_000;
 
@@ -56,19 +58,29 @@ pub fn drawn(seed: u64, case: u64) -> Case {
             ..deployment
         },
         history,
+        is_filled: false,
     }
 }
 
-/// Runs the history of a case.
+/// Draws a case of a seed that begins with a first load in bulk. There is none in a deployment with a table of the user's.
 #[must_use]
-pub fn run_case(seed: u64, case: u64) -> Outcome {
-    run(&drawn(seed, case))
+pub fn drawn_in_bulk(seed: u64, case: u64) -> Case {
+    let mut case = drawn(seed, case);
+    let steps = case.history.steps.len();
+    case.is_filled = !case.deployment.source;
+    case.history.loaded = case.history.loaded.max(steps / LOADED_ONE_IN);
+    case
 }
 
-/// Runs histories in the order of their numbers on all cores, until they have `steps` steps together. With `first`, stops at the
-/// first violation. Returns their outcomes by number.
+/// Runs histories in the order of their numbers on all cores, until they have `steps` steps together. `drawn` draws them. With
+/// `first`, stops at the first violation. Returns their outcomes by number.
 #[must_use]
-pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
+pub fn run_all(
+    drawn: fn(u64, u64) -> Case,
+    seed: u64,
+    steps: u64,
+    first: bool,
+) -> BTreeMap<u64, Outcome> {
     // The number of histories depends only on the seed, and so does the digest.
     let (mut count, mut drawn_steps) = (0, 0);
     while drawn_steps < steps {
@@ -86,7 +98,7 @@ pub fn run_all(seed: u64, steps: u64, first: bool) -> BTreeMap<u64, Outcome> {
                     if case >= end.load(Ordering::Relaxed) {
                         return;
                     }
-                    let outcome = run_case(seed, case);
+                    let outcome = run(&drawn(seed, case));
                     if first && outcome.violation.is_some() {
                         end.fetch_min(case + 1, Ordering::Relaxed);
                     }
@@ -171,7 +183,12 @@ pub fn shortened(case: &Case) -> String {
         world,
         deployment,
         history: History { loaded, steps },
+        is_filled,
     } = case;
+    let violation = match is_filled {
+        true => format!("{violation}\n(is_filled: loaded in bulk)"),
+        false => violation,
+    };
     if deployment == PLAIN {
         format!("{violation}\nreplay({world}, {loaded}, &{steps:?});")
     } else {
@@ -236,7 +253,9 @@ mod tests {
     /// The seed of a test run, so that the same code always passes or fails. `WAYMARK_SEED` sets another one.
     const SEED: u64 = 10;
     /// The steps of all histories of a test run. `WAYMARK_STEPS` sets another number.
-    const STEPS: u64 = 20_000;
+    const STEPS: u64 = 16_000;
+    /// The same, of histories that begin with a first load in bulk.
+    const STEPS_IN_BULK: u64 = 4_000;
 
     #[test]
     fn a_seed_repeats_to_the_call() {
@@ -256,6 +275,7 @@ mod tests {
             world,
             deployment,
             history: History { loaded, steps },
+            is_filled: false,
         };
         let outcome = run(&case);
         assert_eq!(outcome.violation, None);
@@ -284,21 +304,30 @@ mod tests {
         assert_eq!(tally_of(few_lines, pages).indexes, 4);
     }
 
-    #[test]
-    fn whatever_happens_the_published_set_is_the_eligible_set() {
+    fn check(drawn: fn(u64, u64) -> Case, option: &str, steps: u64) {
         let seed = number("WAYMARK_SEED").unwrap_or(SEED);
-        let steps = number("WAYMARK_STEPS").unwrap_or(STEPS);
+        let steps = number("WAYMARK_STEPS").unwrap_or(steps);
         println!("WAYMARK_SEED={seed} WAYMARK_STEPS={steps}");
         let mut total = Report::default();
-        for (case, outcome) in run_all(seed, steps, true) {
+        for (case, outcome) in run_all(drawn, seed, steps, true) {
             if let Some(violation) = outcome.violation {
                 let shortened = shortened(&drawn(seed, case));
                 panic!(
-                    "waymark-sim --seed {seed} --case {case}: {violation}\nshorter: {shortened}"
+                    "waymark-sim --seed {seed} --case {case}{option}: {violation}\nshorter: {shortened}"
                 );
             }
             total += &outcome.report;
         }
         println!("{total}");
+    }
+
+    #[test]
+    fn whatever_happens_the_published_set_is_the_eligible_set() {
+        check(drawn, "", STEPS);
+    }
+
+    #[test]
+    fn it_is_so_after_a_first_load_in_bulk_too() {
+        check(drawn_in_bulk, " --bulk", STEPS_IN_BULK);
     }
 }

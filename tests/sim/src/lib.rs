@@ -5,6 +5,7 @@
 //!   schedule, an endpoint for notices. Runs of functions end anywhere, and some that were thought dead continue.
 //! - [`history`] draws the steps, [`deployment`] the deployment. [`oracle`] knows what must be published then, and [`audit`]
 //!   compares every row and object.
+//! - `first_load` publishes a world's content in bulk, before the functions start.
 //! - `watch` checks the invariants after each write.
 //! - [`cases`] draws histories by their numbers, and [`run`] executes one. The same seed gives exactly the same history and
 //!   calls, which the digest confirms.
@@ -18,6 +19,7 @@ pub mod document;
 pub mod endpoint;
 pub mod event_source;
 pub mod faults;
+mod first_load;
 pub mod history;
 pub mod latency;
 #[cfg(test)]

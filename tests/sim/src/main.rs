@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use sim::cases::{drawn, publish_many, run_all, run_case, shortened};
+use sim::cases::{drawn, drawn_in_bulk, publish_many, run, run_all, shortened};
 use sim::run::Report;
 use sim::runtime::mix;
 
@@ -29,6 +29,9 @@ struct Arguments {
     /// End at the first violation, and do not look for a shorter history
     #[arg(long)]
     first: bool,
+    /// Begin each history with a first load in bulk
+    #[arg(long)]
+    bulk: bool,
     /// Publish so many pages instead, and say what they take
     #[arg(long)]
     pages: Option<usize>,
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         steps,
         case,
         first,
+        bulk,
         pages,
         log,
     } = Arguments::parse();
@@ -73,9 +77,10 @@ fn main() -> ExitCode {
             }
         };
     }
+    let drawn = if bulk { drawn_in_bulk } else { drawn };
     let outcomes = match case {
-        Some(case) => BTreeMap::from([(case, run_case(seed, case))]),
-        None => run_all(seed, steps, first),
+        Some(case) => BTreeMap::from([(case, run(&drawn(seed, case)))]),
+        None => run_all(drawn, seed, steps, first),
     };
     let (mut total, mut digest, mut violations) = (Report::default(), seed, 0);
     for (case, outcome) in &outcomes {

@@ -40,6 +40,7 @@ fn replay_in(deployment: Deployment, seed: u64, loaded: usize, steps: &[Step]) {
             world,
             deployment,
             history: history.clone(),
+            is_filled: false,
         };
         if let Some(violation) = run(&case).violation {
             panic!("in the world of seed {world}: {violation}");

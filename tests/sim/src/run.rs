@@ -147,6 +147,8 @@ pub struct Case {
     pub deployment: Deployment,
     /// Its history.
     pub history: History,
+    /// Whether what is loaded before the functions start is published in bulk.
+    pub is_filled: bool,
 }
 
 /// Runs a history. Returns its counts, a digest of the final state, and the first violation.
@@ -164,6 +166,7 @@ pub(crate) async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>
     let Case {
         deployment,
         history,
+        is_filled,
         ..
     } = case;
     // Timers are grouped by the hour, so not all are at the beginning of one.
@@ -174,7 +177,7 @@ pub(crate) async fn happen(sim: Sim, case: Case) -> (Report, u64, Option<String>
     let reader = if is_guided { reader.guided() } else { reader };
     // A violation is a panic, which ends the history.
     drop(sim.spawn(reader.read_for_ever()));
-    let violation = run.happen(&history).await.err();
+    let violation = run.happen(&history, is_filled).await.err();
     (run.report.looks, _) = run.board.seen();
     run.report.throttled = run.world.throttled();
     let left = digest(&run.world.rows().await, &run.world.published().await);
@@ -232,7 +235,7 @@ impl Run {
         }
     }
 
-    async fn happen(&mut self, history: &History) -> Result<(), String> {
+    async fn happen(&mut self, history: &History, is_filled: bool) -> Result<(), String> {
         for site in 0..SITES.len() {
             self.show(site);
             self.world.site_says(site, said(site, None).as_ref());
@@ -242,6 +245,9 @@ impl Run {
             if !step.needs_functions() {
                 self.step(step).await?;
             }
+        }
+        if is_filled {
+            self.world.fill().await;
         }
         self.world.begin();
         for step in rest {

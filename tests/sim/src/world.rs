@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::content::Content;
+use engine::content::json_of;
 use engine::error::EngineError;
 use engine::keys::{self, Mark};
 use engine::metrics::Metrics;
@@ -33,6 +34,7 @@ use crate::deployment::Deployment;
 use crate::endpoint::Endpoint;
 use crate::event_source::{Function, Invoker, Runs, Stream};
 use crate::faults::{Faults, Spell};
+use crate::first_load;
 use crate::history::{KNOWN, SITES};
 use crate::latency::{Latency, Stamps};
 use crate::price::Usage;
@@ -321,6 +323,20 @@ impl World {
             table.begin_with(growth);
         }
         self.latency.begin_with(shared.stamps.clone());
+    }
+
+    /// Publishes the content in bulk, before the functions start. There is nothing in the streams then.
+    pub(crate) async fn fill(&self) {
+        let records = items_that(&self.content, |_| true).await;
+        let records: Vec<Json> = records.into_iter().map(json_of).collect();
+        let (rows, _) = first_load::publish(&self.operator, &records).await;
+        let filled = MemoryTable::new(Schema::of_texts(&["pk", "sk"]));
+        for row in rows {
+            let put = filled.put(row, None);
+            put.await.expect("a row that the table takes");
+        }
+        self.sitemap.begin_with(&filled.share());
+        self.streams[0].clear();
     }
 
     /// Starts the trouble in the options, for an hour.
@@ -647,19 +663,7 @@ impl World {
 
     /// Returns the wanted rows. All rows of a large site would take the same memory again.
     pub async fn items_that(&self, is_wanted: impl Fn(&Item) -> bool) -> Vec<Item> {
-        let (mut items, mut after) = (Vec::new(), None);
-        loop {
-            let scan = Scan {
-                after,
-                ..Scan::default()
-            };
-            let page = self.sitemap.scan(scan).await.expect("a scan");
-            items.extend(page.items.into_iter().filter(&is_wanted));
-            after = page.next;
-            if after.is_none() {
-                return items;
-            }
-        }
+        items_that(&self.sitemap, is_wanted).await
     }
 
     /// Returns the rows of the sitemap table, with their attributes as texts.
@@ -1005,8 +1009,24 @@ fn row(item: &Item) -> Row {
         .collect()
 }
 
+async fn items_that(table: &MemoryTable, is_wanted: impl Fn(&Item) -> bool) -> Vec<Item> {
+    let (mut items, mut after) = (Vec::new(), None);
+    loop {
+        let scan = Scan {
+            after,
+            ..Scan::default()
+        };
+        let page = table.scan(scan).await.expect("a scan");
+        items.extend(page.items.into_iter().filter(&is_wanted));
+        after = page.next;
+        if after.is_none() {
+            return items;
+        }
+    }
+}
+
 /// Returns a record as an item.
-fn item(record: &Json) -> Item {
+pub(crate) fn item(record: &Json) -> Item {
     let fields = record.as_object().expect("records are objects");
     let fields = fields.iter();
     fields

@@ -10,9 +10,10 @@ use clap::Args;
 use serde::Serialize;
 use sitemap::time::When;
 
-use crate::build::{BuildError, Content, Keeps, Out, Site, Written, some};
+use crate::build::{BuildError, Out, Site, Written, some};
 use crate::content::Source;
 use crate::content::args::{show_problems, source};
+use crate::first_load::{Content, Keeps, World};
 use crate::status::exclusions::LeftOut;
 use crate::terminal::output::{Format, Output, note};
 use crate::terminal::text::counted;
@@ -66,13 +67,15 @@ impl Build {
     /// written.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let now = self.at.unwrap_or_else(|| Clock::system().now());
-        let mut content = Content::begin(now)?;
+        let mut content = Content::begin()?;
         let sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
         for source in &sources {
             content.read(source)?;
         }
-        let keeps = Keeps::LeftOut(self.left_out.unwrap_or(0));
-        let (world, loaded) = content.publish(keeps).await?;
+        let world = World::begin(now).await?;
+        let examples = self.left_out.unwrap_or(0);
+        let publish = || content.publish(world, examples, Keeps::Counts);
+        let (world, loaded) = tokio::task::block_in_place(publish)?;
         show_problems(&loaded.problems);
         if let Some(none) = loaded.no_records(&sources, "build - --out DIR") {
             return Err(BuildError::from(none).into());

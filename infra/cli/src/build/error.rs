@@ -7,20 +7,18 @@ use engine::error::EngineError;
 use objects::ObjectError;
 
 use super::site::{Hosts, some};
-use crate::content::{LoadError, NoRecords};
+use crate::content::NoRecords;
+use crate::first_load::FirstLoadError;
 
 /// Why nothing, or not everything, was built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// A file cannot be read.
+    /// The content cannot be read or published.
     #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The engine failed.
+    FirstLoad(#[from] FirstLoadError),
+    /// A table in memory contradicts itself.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The tables in memory contradict themselves.
-    #[error("failed to publish: {0} changes were never processed. Please report this bug")]
-    Stuck(usize),
     /// The bucket in memory contradicts itself.
     #[error(transparent)]
     Objects(#[from] ObjectError),

@@ -23,7 +23,7 @@ use sitemap::stylesheet::{CSS_PATH, NEWS_XSL_PATH, VIDEO_XSL_PATH, XSL_PATH};
 use super::disk::Disk;
 use super::error::BuildError;
 use super::site::{Hosts, Site};
-use super::world::World;
+use crate::first_load::World;
 use crate::terminal::progress::{Progress, Unit};
 
 /// The style sheets that documents name.

@@ -193,16 +193,16 @@ pub(crate) fn too_long() -> Malformed {
 
 /// Parses a line. Its error is the field and the reason why the line cannot be loaded.
 fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
-    let (read, typed) = read_typed(line)?;
-    let item = match typed {
-        Some(item) => item,
-        None => serde_dynamo::to_item(&read.value).map_err(|error| whole(error.to_string()))?,
-    };
     let RecordLine {
         record,
         value,
+        typed,
         problems,
-    } = read;
+    } = read_record(line)?;
+    let item = match typed {
+        Some(item) => item,
+        None => serde_dynamo::to_item(&value).map_err(|error| whole(error.to_string()))?,
+    };
     Ok(Parsed {
         id: record.id.clone(),
         item,
@@ -212,24 +212,21 @@ fn parse(line: &[u8]) -> Result<Parsed, Malformed> {
     })
 }
 
-/// A line's record, without the item that a table takes.
+/// A line's record.
 pub(crate) struct RecordLine {
     pub(crate) record: ContentRecord,
     pub(crate) value: Value,
+    /// The item that a table takes, if the line has DynamoDB's types.
+    pub(crate) typed: Option<Item>,
     pub(crate) problems: Vec<Problem>,
-}
-
-/// Reads the record of a line. Its error is as of a line that is loaded.
-pub(crate) fn read_record(line: &[u8]) -> Result<RecordLine, Malformed> {
-    read_typed(line).map(|(read, _)| read)
 }
 
 fn whole(reason: String) -> Malformed {
     (WHOLE_LINE.to_owned(), reason)
 }
 
-/// Reads the record of a line, and the item if the line has DynamoDB's types.
-fn read_typed(line: &[u8]) -> Result<(RecordLine, Option<Item>), Malformed> {
+/// Reads the record of a line. Its error is as of a line that is loaded.
+pub(crate) fn read_record(line: &[u8]) -> Result<RecordLine, Malformed> {
     let value: Value = serde_json::from_slice(line).map_err(|error| whole(not_json(&error)))?;
     let object = value
         .as_object()
@@ -260,12 +257,12 @@ fn read_typed(line: &[u8]) -> Result<(RecordLine, Option<Item>), Malformed> {
     let id = id.map_err(|reason| ("id".to_owned(), reason))?;
     let record = ContentRecord::parse(id, &value);
     let problems = problems(id, &value, &record);
-    let read = RecordLine {
+    Ok(RecordLine {
         record,
         value,
+        typed,
         problems,
-    };
-    Ok((read, typed))
+    })
 }
 
 /// Finds the problems of a record that do not depend on the settings of its site.

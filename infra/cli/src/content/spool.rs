@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, BufWriter, Read, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::bulk::Planned;
 use serde::Deserialize;
@@ -17,7 +18,6 @@ use serde_json::Value;
 use sitemap::mapping::SOURCE_MARK;
 use sitemap::record::ContentRecord;
 use sitemap::site::{SITE_TYPE, host_of_site_id};
-use tempfile::NamedTempFile;
 
 use super::lines::{Counted, Lines, MAX_KEY_BYTES, read_record};
 use super::outcome::{Loaded, digest};
@@ -33,10 +33,9 @@ const REPORT_EVERY: u64 = 4_096;
 /// Content that was copied.
 #[derive(Debug)]
 pub(crate) struct Spool {
-    file: NamedTempFile,
-    /// Reads single lines.
-    reader: Mutex<File>,
-    writer: BufWriter<File>,
+    /// It has no name, so it goes with the process, however that ends.
+    file: Arc<File>,
+    writer: BufWriter<Arc<File>>,
     end: u64,
     /// The sources' names, each with where its lines begin.
     sources: Vec<(u64, String)>,
@@ -68,12 +67,10 @@ pub(crate) struct SpooledLine {
 impl Spool {
     pub(crate) fn new() -> Result<Self, LoadError> {
         let make = || {
-            let file = NamedTempFile::new()?;
-            let (reader, writer) = (Mutex::new(file.reopen()?), BufWriter::new(file.reopen()?));
+            let file = Arc::new(tempfile::tempfile()?);
             Ok(Self {
+                writer: BufWriter::new(file.clone()),
                 file,
-                reader,
-                writer,
                 end: 0,
                 sources: Vec::new(),
                 loaded: Loaded::default(),
@@ -137,7 +134,7 @@ impl Spool {
             }
         }
         let read = read_record(line).ok();
-        let taken = read.filter(|read| refusal(&read.value, line.len()).is_none());
+        let taken = read.filter(|read| refusal(read, line.len()).is_none());
         let Some(read) = taken else {
             self.not_counted.insert(self.end);
             return;
@@ -184,30 +181,42 @@ impl Spool {
     }
 
     /// Returns all lines in their order.
-    pub(crate) fn read(
-        &self,
-    ) -> Result<impl Iterator<Item = Result<SpooledLine, LoadError>> + use<>, LoadError> {
-        let mut reader = BufReader::new(self.file.reopen().map_err(spoiled)?);
+    pub(crate) fn read(&self) -> impl Iterator<Item = Result<SpooledLine, LoadError>> + use<> {
+        let mut reader = BufReader::new(self.reader_at(0));
         let (mut at, end) = (0, self.end);
-        Ok(std::iter::from_fn(move || {
+        std::iter::from_fn(move || {
             (at < end).then(|| {
                 let (number, bytes) = read_line(&mut reader).map_err(spoiled)?;
                 let line = SpooledLine { at, number, bytes };
                 at += HEAD_BYTES + line.bytes.len() as u64;
                 Ok(line)
             })
-        }))
+        })
     }
 
     /// Returns the bytes of the line at a place.
     pub(crate) fn line(&self, at: u64) -> Result<Vec<u8>, LoadError> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut read = || {
-            reader.seek(SeekFrom::Start(at))?;
-            read_line(&mut *reader)
-        };
-        let (_, bytes) = read().map_err(spoiled)?;
+        let (_, bytes) = read_line(&mut self.reader_at(at)).map_err(spoiled)?;
         Ok(bytes)
+    }
+
+    fn reader_at(&self, at: u64) -> ReaderAt {
+        let file = self.file.clone();
+        ReaderAt { file, at }
+    }
+}
+
+/// Reads a file from a place on. It has a position of its own, so there can be many.
+struct ReaderAt {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for ReaderAt {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(out, self.at)?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 

@@ -16,7 +16,6 @@ use objects::all_sites;
 use sitemap::loc::Origin;
 use sitemap::site::MAX_BYTES;
 
-use crate::build::{Content, Keeps, World};
 use crate::content::Source;
 use crate::deployment::args::{Deployed, Located, Purpose, no_deployment};
 use crate::diff::listing::Reader;
@@ -26,6 +25,7 @@ use crate::fetch::args::Requests;
 use crate::fetch::bucket::{Bucket, SCHEME};
 use crate::fetch::client::Client;
 use crate::files::failed;
+use crate::first_load::{Content, Keeps, World};
 use crate::terminal::output::{self, Output, note};
 use crate::values::{duration, map, url};
 
@@ -262,9 +262,11 @@ impl Diff {
             Named::Target(target) => return Ok(What::Target(target)),
             Named::Records(file) => file,
         };
-        let mut content = Content::begin(Clock::system().now())?;
+        let mut content = Content::begin()?;
         content.read(&Source::File(file.clone()))?;
-        let (world, loaded) = content.publish(Keeps::Rows).await?;
+        let world = World::begin(Clock::system().now()).await?;
+        let publish = || content.publish(world, 0, Keeps::Rows);
+        let (world, loaded) = tokio::task::block_in_place(publish)?;
         if let Some(problem) = loaded.problems.iter().find(|problem| problem.closes) {
             note(format!("{problem}; the record is compared as not listed"));
         }

@@ -1,4 +1,4 @@
-//! The first load of all content, in bulk: see [`engine::bulk`].
+//! Reads, plans and places all content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -7,19 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use engine::bulk::{Owner, Page, Placer, Planned, Planner, Shard, Store, Survey, rows_of};
 use engine::keys;
 use engine::reconcile::KnownSites;
-use engine::rows::llms;
-use sitemap::llms::MAX_LLMS_PAGES;
-use sitemap::plan::Change;
 use sitemap::record::{ContentRecord, Problem};
 use sitemap::site::{SiteSettings, host_of_site_id};
 use table::Item;
 
-use super::error::BuildError;
+use super::error::FirstLoadError;
 use super::threads::{in_order, threads};
 use super::world::World;
 use crate::content::{
-    LineProblem, LoadError, Loaded, RecordLine, Spool, SpooledLine, WHOLE_LINE, read_record,
-    refusal, too_long,
+    LineProblem, LoadError, Loaded, Spool, SpooledLine, WHOLE_LINE, item_of, read_record, refusal,
+    too_long,
 };
 use crate::status::exclusions::LeftOut;
 use crate::terminal::progress::{Progress, Unit};
@@ -31,21 +28,41 @@ const SHARDS_AHEAD: usize = 2;
 /// The reason of pages whose address another page has.
 const DUPLICATE: &str = "duplicate";
 
-/// The results of a first load beside the published files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keeps {
-    /// Counts of what is left out, with so many examples a reason.
-    LeftOut(usize),
-    /// The rows of all pages.
+/// What is kept of pages, beside their sitemaps.
+pub(crate) enum Keeps<'k> {
+    /// No more than counts of what is left out.
+    Counts,
+    /// Their rows, in the world's memory.
     Rows,
+    /// Their rows and records, elsewhere.
+    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "`serve` imports"))]
+    Elsewhere(&'k mut dyn Import),
 }
 
-/// Publishes all content in the world's memory.
+/// Takes the tables' contents.
+pub(crate) trait Import {
+    /// Takes a record.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept.
+    fn record(&mut self, record: Item) -> Result<(), FirstLoadError>;
+
+    /// Takes a row of a page.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be kept.
+    fn row(&mut self, row: Item) -> Result<(), FirstLoadError>;
+}
+
+/// Publishes all content in the world.
 pub(super) fn load(
     world: &mut World,
     spool: &mut Spool,
-    keeps: Keeps,
-) -> Result<Loaded, BuildError> {
+    examples: usize,
+    mut keeps: Keeps<'_>,
+) -> Result<Loaded, FirstLoadError> {
     // It has an id of each record: one copy is enough.
     let mut loaded = std::mem::take(&mut spool.loaded);
     let spool = &*spool;
@@ -60,7 +77,7 @@ pub(super) fn load(
     let mut planner = Planner::new(world.now(), KnownSites::Any, recorded);
     if spool.depends {
         let mut survey = Survey::default();
-        each(spool, &planner, "looking at pages", |line| {
+        each(spool, &planner, false, "looking at pages", |line| {
             if let Ok(ReadRecord {
                 planned: Some(planned),
                 ..
@@ -72,8 +89,18 @@ pub(super) fn load(
         })?;
         planner = survey.finish(planner);
     }
-    let sites = place(world, spool, &planner, keeps, &mut loaded)?;
-    futures::executor::block_on(world.publish(&sites))?;
+    let sites = place(world, spool, &planner, examples, &mut keeps, &mut loaded)?;
+    world.publish(&sites)?;
+    if let Keeps::Elsewhere(import) = &mut keeps {
+        for (at, _) in spool.settings.values() {
+            if let Ok(read) = read_record(&spool.line(*at)?) {
+                import.record(item_of(&read))?;
+            }
+        }
+        for row in world.rows()? {
+            import.row(row)?;
+        }
+    }
     Ok(loaded)
 }
 
@@ -82,9 +109,10 @@ fn place(
     world: &mut World,
     spool: &Spool,
     planner: &Planner,
-    keeps: Keeps,
+    examples: usize,
+    keeps: &mut Keeps<'_>,
     loaded: &mut Loaded,
-) -> Result<Vec<Arc<SiteSettings>>, BuildError> {
+) -> Result<Vec<Arc<SiteSettings>>, FirstLoadError> {
     let failure = Mutex::new(None);
     let (send, receive) = sync_channel::<Full>(SHARDS_AHEAD);
     let receive = Mutex::new(receive);
@@ -107,12 +135,14 @@ fn place(
         for _ in 0..threads() {
             scope.spawn(compress);
         }
+        let wants_items = matches!(keeps, Keeps::Elsewhere(_));
         let mut taking = Taking {
             world,
+            examples,
             keeps,
+            token: world.token(),
             epochs: BTreeMap::new(),
             full: send,
-            llms: BTreeMap::new(),
             taken: Taken::default(),
         };
         let mut placer = Placer::default();
@@ -121,23 +151,21 @@ fn place(
             let planned = planner.plan(ContentRecord::parse(id, record), *at);
             placer.place(planner, planned, &mut taking)?;
         }
-        each(spool, planner, "placing pages", |line| {
+        each(spool, planner, wants_items, "placing pages", |mut line| {
+            let item = line.read.as_mut().ok().and_then(|read| read.item.take());
+            if let (Some(item), Keeps::Elsewhere(import)) = (item, &mut taking.keeps) {
+                import.record(item)?;
+            }
             let planned = note(line, spool, loaded);
             match planned {
                 Some(planned) => placer.place(planner, planned, &mut taking),
                 None => Ok(()),
             }
         })?;
-        let series = placer.finish(&mut taking)?;
-        if keeps == Keeps::Rows {
-            for row in series {
-                world.put_row(row)?;
-            }
-        }
-        for row in taking.llms.into_values().flat_map(BTreeMap::into_values) {
+        for row in placer.finish(&mut taking)? {
             world.put_row(row)?;
         }
-        Ok::<_, BuildError>(taking.taken)
+        Ok::<_, FirstLoadError>(taking.taken)
     });
     let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = failure {
@@ -150,11 +178,7 @@ fn place(
     } = taken?;
     left_out.name_owners(&owned_by(spool, owners)?);
     (world.left_out, world.listed) = (left_out, listed);
-    let sites = planner.sites();
-    for site in &sites {
-        world.epoch(&site.host)?;
-    }
-    Ok(sites)
+    Ok(planner.sites())
 }
 
 /// A line that was read.
@@ -170,27 +194,31 @@ struct ReadRecord {
     last: Option<u64>,
     /// Unless it is a site's settings, or was planned at an earlier line.
     planned: Option<Planned>,
+    /// Its item, if it was planned and items are wanted.
+    item: Option<Item>,
 }
 
 /// Reads and plans each line on several threads, and gives what was read to `take` in order.
 fn each(
     spool: &Spool,
     planner: &Planner,
+    wants_items: bool,
     what: &str,
-    mut take: impl FnMut(LineRead) -> Result<(), BuildError>,
-) -> Result<(), BuildError> {
+    mut take: impl FnMut(LineRead) -> Result<(), FirstLoadError>,
+) -> Result<(), FirstLoadError> {
     let mut progress = Progress::begin(what, Unit::Things("records"), Some(spool.lines));
-    let mut lines = spool.read()?;
+    let mut lines = spool.read();
     let chunks = std::iter::from_fn(|| {
         let chunk: Result<Vec<SpooledLine>, LoadError> = lines.by_ref().take(LINES).collect();
         match chunk {
             Ok(chunk) if chunk.is_empty() => None,
-            chunk => Some(chunk.map_err(BuildError::from)),
+            chunk => Some(chunk.map_err(FirstLoadError::from)),
         }
     });
     let read = |chunk: Vec<SpooledLine>| -> Result<Vec<LineRead>, LoadError> {
         let lines = chunk.into_iter();
-        lines.map(|line| read_line(line, spool, planner)).collect()
+        let read = |line| read_line(line, spool, planner, wants_items);
+        lines.map(read).collect()
     };
     let (mut done, mut planned) = (0, BTreeSet::new());
     in_order(threads(), chunks, read, |chunk| {
@@ -198,12 +226,13 @@ fn each(
             if let Ok(ReadRecord {
                 last: Some(last),
                 planned: plan,
+                item,
                 ..
             }) = &mut line.read
                 && plan.is_some()
                 && !planned.insert(*last)
             {
-                *plan = None;
+                (*plan, *item) = (None, None);
             }
             take(line)?;
             done += 1;
@@ -213,40 +242,44 @@ fn each(
     })
 }
 
-fn read_line(line: SpooledLine, spool: &Spool, planner: &Planner) -> Result<LineRead, LoadError> {
+fn read_line(
+    line: SpooledLine,
+    spool: &Spool,
+    planner: &Planner,
+    wants_items: bool,
+) -> Result<LineRead, LoadError> {
     let SpooledLine { at, number, bytes } = line;
     let read = |bytes: &[u8]| {
         if bytes.is_empty() {
             return Err(too_long());
         }
         let read = read_record(bytes)?;
-        match refusal(&read.value, bytes.len()) {
+        match refusal(&read, bytes.len()) {
             None => Ok(read),
             Some(reason) => Err((WHOLE_LINE.to_owned(), reason)),
         }
     };
     let read = match read(&bytes) {
         Err(malformed) => Err((malformed, bytes)),
-        Ok(RecordLine {
-            record, problems, ..
-        }) => {
-            let last = spool.last(&record);
+        Ok(mut read) => {
+            let problems = std::mem::take(&mut read.problems);
+            let last = spool.last(&read.record);
             let other = last.filter(|last| *last != at);
             let is_settings = match last {
-                Some(_) => spool.settings.contains_key(&record.id),
-                None => record.is_settings(),
+                Some(_) => spool.settings.contains_key(&read.record.id),
+                None => read.record.is_settings(),
             };
             let counts = match other {
                 _ if is_settings => None,
-                None => Some(record),
-                Some(other) => read_record(&spool.line(other)?)
-                    .ok()
-                    .map(|read| read.record),
+                None => Some(read),
+                Some(other) => read_record(&spool.line(other)?).ok(),
             };
+            let item = counts.as_ref().filter(|_| wants_items).map(item_of);
             Ok(ReadRecord {
                 problems,
                 last,
-                planned: counts.map(|record| planner.plan(record, last.unwrap_or(at))),
+                planned: counts.map(|read| planner.plan(read.record, last.unwrap_or(at))),
+                item,
             })
         }
     };
@@ -284,7 +317,7 @@ fn note(line: LineRead, spool: &Spool, loaded: &mut Loaded) -> Option<Planned> {
 fn owned_by(
     spool: &Spool,
     owners: BTreeMap<String, Owner>,
-) -> Result<BTreeMap<String, String>, BuildError> {
+) -> Result<BTreeMap<String, String>, FirstLoadError> {
     let named = owners.into_iter().map(|(page, Owner { at, part })| {
         let record = read_record(&spool.line(at)?).ok().map(|read| read.record);
         let id = record.map(|record| record.id).unwrap_or_default();
@@ -310,36 +343,39 @@ struct Taken {
 }
 
 /// The store of a first load.
-struct Taking<'w> {
+struct Taking<'w, 'k> {
     world: &'w World,
-    keeps: Keeps,
+    /// Examples of pages that are left out, by reason.
+    examples: usize,
+    keeps: &'w mut Keeps<'k>,
+    /// That of all rows of pages.
+    token: String,
     epochs: BTreeMap<String, u64>,
     full: SyncSender<Full>,
-    /// The newest pages that a site's llms.txt may list, by their sort keys.
-    llms: BTreeMap<String, BTreeMap<String, Item>>,
     taken: Taken,
 }
 
-impl Store for Taking<'_> {
-    type Error = BuildError;
+impl Store for Taking<'_, '_> {
+    type Error = FirstLoadError;
 
     fn keeps_rows(&self) -> bool {
-        self.keeps == Keeps::Rows
+        !matches!(self.keeps, Keeps::Counts)
     }
 
-    fn page(&mut self, page: &Page<'_>) -> Result<(), BuildError> {
+    fn page(&mut self, page: &Page<'_>) -> Result<(), FirstLoadError> {
         let Some(ledger) = &page.plan.ledger else {
             return Ok(());
         };
-        let examples = match self.keeps {
-            Keeps::LeftOut(examples) => examples,
-            Keeps::Rows => {
-                for row in rows_of(page.name, page.plan, "") {
-                    self.world.put_row(row)?;
-                }
-                return Ok(());
+        for row in match self.keeps {
+            Keeps::Counts => Vec::new(),
+            Keeps::Rows | Keeps::Elsewhere(_) => rows_of(page.name, page.plan, &self.token),
+        } {
+            match &mut self.keeps {
+                Keeps::Elsewhere(import) => import.row(row)?,
+                _ => self.world.put_row(row)?,
             }
-        };
+        }
+        let examples = self.examples;
         let Taken {
             left_out,
             listed,
@@ -364,23 +400,14 @@ impl Store for Taking<'_> {
                 }
             }
         }
-        for change in &page.plan.changes {
-            let Change::Llms(item) = change else { continue };
-            let row = llms::row(page.name, item);
-            let newest = self.llms.entry(item.site.clone()).or_default();
-            newest.insert(row.text("sk").unwrap_or_default().to_owned(), row);
-            if newest.len() > MAX_LLMS_PAGES {
-                newest.pop_first();
-            }
-        }
         Ok(())
     }
 
-    fn shard(&mut self, site: &Arc<SiteSettings>, shard: Shard) -> Result<(), BuildError> {
+    fn shard(&mut self, site: &Arc<SiteSettings>, shard: Shard) -> Result<(), FirstLoadError> {
         let epoch = match self.epochs.get(&site.host) {
             Some(epoch) => *epoch,
             None => {
-                let epoch = self.world.epoch(&site.host)?.ok_or(BuildError::Stuck(1))?;
+                let epoch = self.world.epoch(&site.host)?;
                 self.epochs.insert(site.host.clone(), epoch);
                 epoch
             }
@@ -388,6 +415,6 @@ impl Store for Taking<'_> {
         let site = site.clone();
         // Its threads end with the sender alone.
         let full = Full { shard, site, epoch };
-        self.full.send(full).map_err(|_| BuildError::Stuck(1))
+        self.full.send(full).map_err(|_| FirstLoadError::Ended)
     }
 }

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::{KeysAndAttributes, PutRequest, WriteRequest};
 use tokio::time::{Instant, sleep};
 
 use super::window::Window;
-use crate::content::{Item, LoadError, id_of};
+use crate::content::{Item, LoadError, id_of, refused};
 use crate::error::permission;
 
 /// The first pause of a batch that the table does not take, and the longest one.
@@ -175,7 +175,7 @@ impl Calls {
                 match error.meta().code() {
                     Some("ValidationException") => {
                         let message = error.meta().message().unwrap_or_default();
-                        let reason = refusal(&waiting.item, message);
+                        let reason = refused(id_of(&waiting.item), message);
                         settled.refused.push((waiting, reason));
                         break;
                     }
@@ -212,13 +212,4 @@ impl Calls {
         let items = found.into_iter().flatten().flat_map(|(_, items)| items);
         items.map(|item| (id_of(&item).to_owned(), item)).collect()
     }
-}
-
-/// Formats why DynamoDB does not take an item.
-fn refusal(item: &Item, message: &str) -> String {
-    let id = id_of(item);
-    if message.contains("Item size has exceeded") {
-        return format!("record {id:?} is larger than DynamoDB's 400 KB");
-    }
-    format!("record {id:?} was refused by DynamoDB: {message}")
 }

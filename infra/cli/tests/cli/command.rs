@@ -9,20 +9,21 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::documented::Running as Owned;
 use crate::limited::Limited as _;
 use tokio::net::TcpSocket;
 
 /// Far longer than anything here takes, also on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(240);
 /// The options of a stack beside others.
-const ANY_PORTS: [&str; 6] = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"];
+pub(crate) const ANY_PORTS: [&str; 6] = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"];
 
-fn waymark(arguments: &[&str]) -> Command {
+pub(crate) fn waymark(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_waymark"));
     command
         .args(arguments)
@@ -34,14 +35,14 @@ fn waymark(arguments: &[&str]) -> Command {
 }
 
 /// A process that does not outlive its test.
-struct Running {
-    child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Owned,
     lines: mpsc::Receiver<String>,
     errors: thread::JoinHandle<String>,
 }
 
 impl Running {
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.spawn().unwrap();
         let (send, lines) = mpsc::channel();
         if let Some(stdout) = child.stdout.take() {
@@ -60,14 +61,14 @@ impl Running {
             String::from_utf8(text).unwrap()
         });
         Self {
-            child,
+            child: Owned(child),
             lines,
             errors,
         }
     }
 
     /// Returns the lines of the command's output up to the one that begins with `beginning`.
-    fn lines_to(&self, beginning: &str) -> Vec<String> {
+    pub(crate) fn lines_to(&self, beginning: &str) -> Vec<String> {
         let mut lines = Vec::new();
         while !lines
             .last()
@@ -81,8 +82,8 @@ impl Running {
         lines
     }
 
-    fn signal(&self, name: &str) {
-        let kill = format!("kill -{name} {}", self.child.id());
+    pub(crate) fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.0.id());
         assert!(
             Command::new("sh")
                 .args(["-c", &kill])
@@ -93,14 +94,14 @@ impl Running {
     }
 
     /// Waits for the command to end. Returns its status, the rest of its output, and its messages.
-    fn end(mut self) -> (ExitStatus, String, String) {
+    pub(crate) fn end(mut self) -> (ExitStatus, String, String) {
         let began = Instant::now();
         let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.0.try_wait().unwrap() {
                 break status;
             }
             if began.elapsed() > LIMIT {
-                self.child.kill().unwrap();
+                self.child.0.kill().unwrap();
                 panic!("it did not end within {LIMIT:?}");
             }
             thread::sleep(Duration::from_millis(20));
@@ -114,12 +115,12 @@ impl Running {
 }
 
 /// Runs a command to its end.
-fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     let (status, out, errors) = Running::start(&mut waymark(arguments)).end();
     (status.code(), out, errors)
 }
 
-fn port_of(line: &str) -> String {
+pub(crate) fn port_of(line: &str) -> String {
     line.trim_end_matches('/')
         .rsplit(':')
         .next()
@@ -128,7 +129,7 @@ fn port_of(line: &str) -> String {
 }
 
 /// Returns the status line and the body of the answer to a GET.
-fn get(port: &str, host: &str, path: &str) -> (String, String) {
+pub(crate) fn get(port: &str, host: &str, path: &str) -> (String, String) {
     answer("GET", port, host, path)
 }
 
@@ -229,7 +230,7 @@ fn a_reader_that_goes_is_no_error_and_a_full_device_is() {
     let errors = child.stderr.take().unwrap();
     let (_, lines) = mpsc::channel();
     let (status, _, errors) = Running {
-        child,
+        child: Owned(child),
         lines,
         errors: thread::spawn(move || std::io::read_to_string(errors).unwrap()),
     }
@@ -265,7 +266,7 @@ fn every_signal_that_ends_it_leaves_no_folder() {
         command.args(ANY_PORTS).args(once.then_some("--once"));
         command.env("TMPDIR", folder.path()).stdin(Stdio::piped());
         let mut running = Running::start(&mut command);
-        let stdin = running.child.stdin.take();
+        let stdin = running.child.0.stdin.take();
         running.lines_to("site ");
         assert_eq!(files(), 1, "{signal}");
         running.signal(signal);
@@ -286,7 +287,7 @@ fn a_folder_in_use_is_refused() {
     let data = folder.path().to_str().unwrap();
     let mut command = waymark(&["--data", data, "--content", "-"]);
     let mut running = Running::start(command.args(ANY_PORTS).stdin(Stdio::piped()));
-    let stdin = running.child.stdin.take();
+    let stdin = running.child.0.stdin.take();
     running.lines_to("site ");
     let second = [&["--once", "--data", data], &ANY_PORTS[..]].concat();
     let (status, _, errors) = run(&second);
@@ -383,7 +384,7 @@ fn what_is_wrong_with_content_is_said_and_the_sites_are_reached_by_name() {
         .args(ANY_PORTS)
         .env("RUST_LOG", "warn,ingest=debug,regenerate=debug,store=debug");
     let mut running = Running::start(command.stdin(Stdio::piped()));
-    let mut stdin = running.child.stdin.take().unwrap();
+    let mut stdin = running.child.0.stdin.take().unwrap();
     stdin.write_all(content().as_bytes()).unwrap();
     drop(stdin);
     let lines = running.lines_to("change a record");

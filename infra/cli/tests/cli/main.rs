@@ -16,5 +16,6 @@ mod loopback;
 mod messages;
 mod on_aws;
 mod process;
+mod serve;
 mod shell;
 mod site;

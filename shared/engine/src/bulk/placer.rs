@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use objects::{Precondition, Put};
+use sitemap::llms::MAX_LLMS_PAGES;
 use sitemap::member::{Builder, Segment};
 use sitemap::plan::{Change, Plan, Rendered, Series, Slot};
 use sitemap::site::SiteSettings;
@@ -16,6 +17,7 @@ use super::planner::{Owner, Owners, Planned, Planner};
 use crate::error::EngineError;
 use crate::regenerate::Regenerator;
 use crate::rows::keys::{self, ShardId};
+use crate::rows::llms;
 use crate::rows::series::{Counter, Room};
 use crate::rows::summary::Summary;
 
@@ -122,6 +124,8 @@ struct Open {
 pub struct Placer {
     owners: Owners,
     series: BTreeMap<Series, Open>,
+    /// The rows of the newest pages that a site's llms.txt may list, by their sort keys.
+    llms: BTreeMap<String, BTreeMap<String, Item>>,
 }
 
 impl Placer {
@@ -153,10 +157,16 @@ impl Placer {
                     }
                 }
             }
+            let name = keys::page(&planned.record.id, page.part);
             let mut is_listed = false;
             for at in 0..page.plan.changes.len() {
-                let Change::Insert(series, rendered) = &page.plan.changes[at] else {
-                    continue;
+                let (series, rendered) = match &page.plan.changes[at] {
+                    Change::Insert(series, rendered) => (series, rendered),
+                    Change::Llms(item) => {
+                        self.note_for_llms(&item.site, llms::row(&name, item));
+                        continue;
+                    }
+                    _ => continue,
                 };
                 is_listed = true;
                 let Some(site) = &planned.site else { continue };
@@ -166,7 +176,6 @@ impl Placer {
                     page.plan.place(&series, slot);
                 }
             }
-            let name = keys::page(&planned.record.id, page.part);
             store.page(&Page {
                 name: &name,
                 plan: &page.plan,
@@ -207,7 +216,20 @@ impl Placer {
         Ok(slot)
     }
 
-    /// Ends the pass: stores what is left, and returns the rows of the series.
+    fn note_for_llms(&mut self, site: &str, row: Item) {
+        if !self.llms.contains_key(site) {
+            self.llms.insert(site.to_owned(), BTreeMap::new());
+        }
+        if let Some(newest) = self.llms.get_mut(site) {
+            newest.insert(row.text("sk").unwrap_or_default().to_owned(), row);
+            if newest.len() > MAX_LLMS_PAGES {
+                newest.pop_first();
+            }
+        }
+    }
+
+    /// Ends the pass: stores what is left. Returns the rows that a [`Stage`](super::Stage) needs to publish the sites: those of the
+    /// series, and those of the pages in llms.txt.
     ///
     /// # Errors
     ///
@@ -218,6 +240,7 @@ impl Placer {
             rows.push(open.counter.row(&series, open.positions));
             store.shard(&open.site, open.shard)?;
         }
+        rows.extend(self.llms.into_values().flat_map(BTreeMap::into_values));
         Ok(rows)
     }
 }

@@ -4,10 +4,13 @@ use serde_json::{Map, Value};
 use sitemap::mapping::{Number, binary};
 use table::{Item, Value as Attribute};
 
-/// Returns an item as JSON. A binary attribute becomes an object that no field accepts, so that it is ignored in an unknown field
+/// Returns an item as JSON.
+///
+/// A binary attribute becomes an object that no field accepts, so that it is ignored in an unknown field
 /// and reported in a known one. Other values of the same map or list are unaffected, because they may decide whether a page is
 /// listed.
-pub(super) fn value(item: Item) -> Value {
+#[must_use]
+pub fn value(item: Item) -> Value {
     let field = |(name, attribute): (table::Name, Attribute)| (name.into_owned(), json(attribute));
     Value::Object(item.into_iter().map(field).collect::<Map<_, _>>())
 }

@@ -1,10 +1,7 @@
 //! The proof that a first load in bulk is one by the functions: the same rows but for slots, over generated content of every kind.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
-use std::sync::Arc;
 
-use engine::bulk::{Page, Placer, Planned, Planner, Shard, Store, Survey, release, rows_of};
 use engine::keys::{self, RowKey};
 use engine::reconcile::{KnownSites, Reconciled, Reconciler};
 use proptest::prelude::Strategy;
@@ -13,10 +10,11 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 use sitemap::plan::Ledger;
 use sitemap::record::ContentRecord;
-use sitemap::site::{SiteSettings, host_of_site_id};
+use sitemap::site::host_of_site_id;
 use table::Item;
 
 use super::harness::{Options, World, simulated};
+use crate::first_load::{id, place, publish};
 use crate::history::{SITES, page, settings};
 use crate::oracle::Oracle;
 
@@ -60,63 +58,6 @@ fn drawn(seed: u64, oracle: &Oracle) -> Vec<Value> {
         oracle.record(&format!("record/{id}"), &page)
     });
     settings.chain(pages).collect()
-}
-
-fn id(record: &Value) -> &str {
-    record["id"].as_str().expect("an id")
-}
-
-/// What bulk places.
-#[derive(Default)]
-struct Rows {
-    items: Vec<Item>,
-    shards: Vec<(Arc<SiteSettings>, Shard)>,
-}
-
-impl Store for Rows {
-    type Error = Infallible;
-
-    fn keeps_rows(&self) -> bool {
-        true
-    }
-
-    fn page(&mut self, page: &Page<'_>) -> Result<(), Infallible> {
-        self.items.extend(rows_of(page.name, page.plan, "token"));
-        Ok(())
-    }
-
-    fn shard(&mut self, site: &Arc<SiteSettings>, shard: Shard) -> Result<(), Infallible> {
-        self.shards.push((site.clone(), shard));
-        Ok(())
-    }
-}
-
-/// Places records in bulk.
-fn in_bulk(now: i64, records: &[Value]) -> (Rows, Planner) {
-    let recorded = records.iter().filter_map(|record| {
-        let host = host_of_site_id(id(record))?;
-        Some((host.to_owned(), record.clone()))
-    });
-    let mut planner = Planner::new(now, KnownSites::Any, recorded.collect());
-    let parsed = || {
-        let records = records.iter();
-        records.map(|record| ContentRecord::parse(id(record), record))
-    };
-    if parsed().any(|record| Planned::depends(&record)) {
-        let mut survey = Survey::default();
-        for (at, record) in (0..).zip(parsed()) {
-            survey.see(&planner, planner.plan(record, at));
-        }
-        planner = survey.finish(planner);
-    }
-    let (mut placer, mut rows) = (Placer::default(), Rows::default());
-    for (at, record) in (0..).zip(parsed()) {
-        let planned = planner.plan(record, at);
-        let Ok(()) = placer.place(&planner, planned, &mut rows);
-    }
-    let Ok(series) = placer.finish(&mut rows);
-    rows.items.extend(series);
-    (rows, planner)
 }
 
 /// Reconciles records one after another, then archives and members of groups, until nothing changes.
@@ -214,7 +155,8 @@ fn bulk_places_what_reconciles_place_one_after_another() {
             }
             let functions = world.functions(None);
             one_by_one(&functions.reconciler, &records).await;
-            let (Rows { items, .. }, _) = in_bulk(sim.now(), &records);
+            let (placed, _) = place(sim.now(), KnownSites::Any, &records);
+            let items = [placed.items, placed.of_sites].concat();
             for row in &items {
                 let pk = row.text("pk").unwrap_or_default();
                 *kinds.entry(crate::audit::kind(pk).to_owned()).or_default() += 1;
@@ -242,8 +184,7 @@ fn bulk_places_what_reconciles_place_one_after_another() {
     );
 }
 
-/// The functions begin over what bulk has made: the scan of all content changes nothing, nothing but indexes and the like is
-/// published, and the audit finds nothing. A sitemap that is lost is published again as it was, to the byte.
+/// The functions begin over what bulk has made: no scan of all content begins, no row changes, and the audit finds nothing. A sitemap that is lost is published again as it was, to the byte.
 #[test]
 fn the_functions_find_nothing_to_do_after_bulk() {
     for seed in 0..WORLDS {
@@ -255,27 +196,17 @@ fn the_functions_find_nothing_to_do_after_bulk() {
                 world.put(record).await;
             }
             let functions = world.functions(None);
-            let (Rows { items, shards }, planner) = in_bulk(sim.now(), &records);
-            let table = &functions.reconciler.table;
-            for item in items {
-                world.put_row(item).await;
-            }
-            let mut epochs = BTreeMap::new();
-            for site in planner.sites() {
-                let row = functions.reconciler.ensure_site(&site.host).await;
-                let row = row.expect("read").expect("a known site");
-                epochs.insert(site.host.clone(), row.epoch);
-            }
-            for (site, shard) in &shards {
-                let publish = shard.publish(&functions, site, epochs[&site.host]);
-                publish.await.expect("a shard");
-            }
-            for host in epochs.keys() {
-                release(table, host, sim.now()).await.expect("released");
+            let (rows, shards) = publish(&functions, &records).await;
+            for row in rows {
+                world.put_row(row).await;
             }
             let placed = comparable(world.items().await);
+            let table = functions.reconciler.table.clone();
+            let scanned = table.content_scan().await.expect("read");
             world.begin().await;
             world.settle().await;
+            let scan = table.content_scan().await.expect("read");
+            assert_eq!(scan, scanned, "content {seed}");
             let differ = "the functions have changed rows";
             assert!(
                 comparable(world.items().await) == placed,

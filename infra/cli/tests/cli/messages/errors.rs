@@ -13,6 +13,7 @@ use cli::deployment::samconfig::SamconfigError;
 use cli::deployment::stack::StackError;
 use cli::diff::DiffError;
 use cli::export::ExportError;
+use cli::first_load::FirstLoadError;
 use cli::import::ImportError;
 use cli::load::publish::PublishError;
 use cli::mapping::ItemError;
@@ -137,10 +138,17 @@ pub(super) fn command_errors() -> Vec<String> {
     }) {
         add(&error);
     }
+    for error in every!(FirstLoadError {
+        FirstLoadError::Load(_) => FirstLoadError::Load(load()),
+        FirstLoadError::Engine(_) => FirstLoadError::Engine(store()),
+        FirstLoadError::Unknown(_) => FirstLoadError::Unknown(HOST.to_owned()),
+        FirstLoadError::Ended => FirstLoadError::Ended,
+    }) {
+        add(&error);
+    }
     for error in every!(BuildError {
-        BuildError::Load(_) => BuildError::Load(load()),
+        BuildError::FirstLoad(_) => BuildError::FirstLoad(FirstLoadError::Ended),
         BuildError::Engine(_) => BuildError::Engine(store()),
-        BuildError::Stuck(_) => BuildError::Stuck(3),
         BuildError::Objects(_) => BuildError::Objects(objects::ObjectError::Damaged {
             what: "post-sitemap.xml".to_owned(), message: "it is cut short".to_owned(),
         }),
