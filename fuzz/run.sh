@@ -3,6 +3,7 @@
 #
 #     fuzz/run.sh 60 [TARGET...]           something else each time, for so many seconds a target; what is found new is
 #                                          kept in fuzz/target/grown, so that the corpus of the repository stays small
+#     fuzz/run.sh --build                  only builds
 #     fuzz/run.sh --runs 50000 [TARGET...] so many inputs a target, from one seed: the same code sees nearly the same ones,
 #                                          as a gate wants
 #
@@ -11,16 +12,20 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-usage='usage: fuzz/run.sh SECONDS | --runs RUNS [TARGET...]'
-if [ "${1:?$usage}" = --runs ]; then
-  shift
-  limit=(-runs="${1:?$usage}" -seed=1)
-  grown=target/scratch
-  rm -rf "$grown"
-else
-  limit=(-max_total_time="$1")
-  grown=target/grown
-fi
+usage='usage: fuzz/run.sh SECONDS | --runs RUNS | --build [TARGET...]'
+case ${1:?$usage} in
+  --build) ;;
+  --runs)
+    shift
+    limit=(-runs="${1:?$usage}" -seed=1)
+    grown=target/scratch
+    rm -rf "$grown"
+    ;;
+  *)
+    limit=(-max_total_time="$1")
+    grown=target/grown
+    ;;
+esac
 shift
 PATH=$PWD/../target/tools/bin:$PATH
 [ $# -gt 0 ] || set -- corpus/*
@@ -29,6 +34,7 @@ PATH=$PWD/../target/tools/bin:$PATH
 fuzz() { cargo +nightly fuzz "$1" --fuzz-dir . --debug-assertions "${@:2}"; }
 
 fuzz build
+[ -n "${limit:-}" ] || exit 0
 for target in "${@#corpus/}"; do
   printf '\n== %s, %s\n' "$target" "${limit[*]}"
   mkdir -p "$grown/$target"
