@@ -249,8 +249,16 @@ class Stack:
 
     def function_peak(self):
         """The most that a process of the function had that is there now."""
-        children = pathlib.Path(f"/proc/{self.url.pid}/task").glob("*/children")
-        return max(memory(pid, "VmHWM") for threads in children for pid in threads.read_text().split())
+        until = time.monotonic() + TIMEOUT
+        while True:
+            children = pathlib.Path(f"/proc/{self.url.pid}/task").glob("*/children")
+            try:
+                return max(memory(pid, "VmHWM") for threads in children for pid in threads.read_text().split())
+            except (FileNotFoundError, ProcessLookupError):
+                # A thread of the double has ended between two looks. Its children are another one's now.
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
 
     def rest(self):
         """Waits until the process has next to nothing to do: what fits into the buffers of its connections has been sent."""

@@ -100,12 +100,12 @@ def inputs_become_arguments(runner):
     runner.release(DOUBLE.encode())
     hostile = "https://www.example.com/a b'\"$(touch stolen)`touch stolen`;touch stolen&"
     printed, summary, output = runner.run(
-        0, input_targets=f"  {hostile}\n\n--help \r\n", input_profile="protocol,google $(touch stolen)", input_fail_on="warning",
+        0, input_targets=f"  {hostile}\n\n--help \r\n", input_rules="protocol,google $(touch stolen)", input_fail_on="warning",
         input_baseline="a 'known' one.json", input_sarif="my report.sarif", input_origin=SITE,
         input_options="--header\nAuthorization: $TOKEN\n--pages=100\n")
     at = next(one for one in arguments(printed) if one.startswith("--format=markdown="))
     assert arguments(printed) == [
-        "check", f"--origin={SITE}", "--profile=protocol,google $(touch stolen)", "--fail-on=warning",
+        "check", f"--origin={SITE}", "--rules=protocol,google $(touch stolen)", "--fail-on=warning",
         "--baseline=a 'known' one.json", "--format=sarif=my report.sarif", at, "--format=github",
         "--header", "Authorization: $TOKEN", "--pages=100", "--", hostile, "--help"], printed
     assert (summary, output) == ("the summary\n", "status=0\n")

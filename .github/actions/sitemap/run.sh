@@ -92,7 +92,7 @@ is_quiet=yes
 case $command in
   check)
     option origin "${INPUT_ORIGIN:-}"
-    option profile "${INPUT_PROFILE:-}"
+    option rules "${INPUT_RULES:-}"
     option fail-on "${INPUT_FAIL_ON:-}"
     option baseline "${INPUT_BASELINE:-}"
     option format "${INPUT_SARIF:+sarif=$INPUT_SARIF}"
@@ -104,7 +104,7 @@ case $command in
     esac
     ;;
   diff)
-    for name in ORIGIN PROFILE FAIL_ON BASELINE SARIF; do
+    for name in ORIGIN RULES FAIL_ON BASELINE SARIF; do
       value=INPUT_$name
       [ -z "${!value:-}" ] || fail "the input $(printf '%s' "$name" | tr 'A-Z_' 'a-z-') is for check, and the command is diff"
     done

@@ -7,12 +7,19 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use sitemap::site::is_site_host;
+
 pub(crate) mod fresh;
 pub(crate) mod record_file;
 
 /// Bytes of a file that is read whole: settings, a mapping, a baseline, a list of what is expected. It is far more than the URLs of
 /// a million pages.
 pub const MAX_TEXT_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Ends of the names of files that are given as targets. A host may end in one, and then nothing is suggested.
+const FILE_ENDS: [&str; 11] = [
+    "xml", "gz", "txt", "json", "jsonl", "csv", "rss", "atom", "html", "zip", "toml",
+];
 
 /// A file that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +37,32 @@ pub(crate) fn failed(file: &Path, error: io::Error) -> FileError {
         file: file.to_owned(),
         error,
     }
+}
+
+/// Returns whether a target that is no URL is a folder.
+///
+/// # Errors
+///
+/// If there is no such file. Of a host without its scheme the error says so.
+pub(crate) fn is_folder(target: &str) -> anyhow::Result<bool> {
+    match std::fs::metadata(target) {
+        Ok(metadata) => Ok(metadata.is_dir()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_of_host(target) => Err(
+            anyhow::anyhow!("{target}: there is no such file. Did you mean https://{target}?"),
+        ),
+        Err(error) => Err(failed(Path::new(target), error).into()),
+    }
+}
+
+/// Returns whether a target begins with a host, as far as one can tell: files' names have dots, too.
+fn is_of_host(target: &str) -> bool {
+    let (host, path) = target.split_once('/').unwrap_or((target, ""));
+    let host = host.to_ascii_lowercase();
+    let (name, port) = host.split_once(':').unwrap_or((&host, ""));
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_file = path.is_empty() && port.is_empty() && FILE_ENDS.contains(&last);
+    let is_named = name.contains('.') && last.bytes().any(|byte| byte.is_ascii_alphabetic());
+    is_site_host(&host) && !is_file && (is_named || !port.is_empty())
 }
 
 /// Reads a file that the user names, as [`text`], with an error that names it.
@@ -98,6 +131,26 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_host_without_a_scheme_is_told() {
+        for (target, said) in [
+            ("www.example.com", "Did you mean https://www.example.com?"),
+            (
+                "example.com/sitemap.xml",
+                "https://example.com/sitemap.xml?",
+            ),
+            ("localhost:8080", "https://localhost:8080?"),
+            ("sitemap.xml", "No such file"),
+            ("public", "No such file"),
+            ("./public.d/x", "No such file"),
+            ("1.2/x", "No such file"),
+        ] {
+            let error = is_folder(target).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        assert!(is_folder(".").unwrap());
+    }
 
     #[test]
     fn a_read_has_a_limit_and_an_error() {

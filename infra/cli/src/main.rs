@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Error, anyhow};
 use clap::Parser;
-use cli::error::{COMMAND_FAILED, message};
+use cli::error::{COMMAND_FAILED, message, nowhere};
 use cli::terminal::output::{Log, note};
 use cli::values::without_passwords;
 use cli::verbs::Cli;
@@ -15,11 +15,14 @@ use tracing_subscriber::EnvFilter;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// What is logged by default. The SDK's warnings print its structs, and its errors say the same.
+const LOGGED: &str = "warn,dynoxide=error,aws_config=error";
+
 /// Bytes of a worker's stack. Unoptimised, the futures of the SDK inside ours need more than tokio's 2 MiB.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,dynoxide=error".into());
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| LOGGED.into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false) // what is logged quotes records: every escape sequence in it is foreign
@@ -48,9 +51,11 @@ fn main() -> ExitCode {
         }
     };
     run(command).unwrap_or_else(|failure| {
+        let text = message(&failure);
+        let hint = nowhere(&text, std::env::var("AWS_ENDPOINT_URL").ok().as_deref());
         note(without_passwords(&format!(
-            "waymark: {}",
-            message(&failure)
+            "waymark: {text}{}",
+            hint.unwrap_or_default()
         )));
         ExitCode::from(COMMAND_FAILED)
     })

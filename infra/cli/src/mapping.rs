@@ -18,6 +18,9 @@ pub(crate) mod command;
 /// What DynamoDB's own JSON calls the types of values.
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
 
+/// The reason of a record with a field that is not valid.
+const BAD_FIELD: &str = "bad_field";
+
 /// Why nothing can be said of an item.
 #[derive(Debug, thiserror::Error)]
 pub enum ItemError {
@@ -65,12 +68,36 @@ pub struct MappedItem {
     pub left_out: Option<Reason>,
 }
 
-/// Describes what becomes of an item at `now`. The item is DynamoDB's JSON, as `aws dynamodb get-item` prints it, or plain.
+/// Describes what becomes of items at `now`. They are one of DynamoDB's JSON, as `aws dynamodb get-item` prints it, or plain; or
+/// several, as `aws dynamodb scan` and `query` print them.
 ///
 /// # Errors
 ///
-/// If it is no item.
-pub fn map_item(source: &SourceTable, item: &str, now: i64) -> Result<MappedItem, ItemError> {
+/// If one is no item.
+pub fn map_items(
+    source: &SourceTable,
+    text: &str,
+    now: i64,
+) -> Result<(Vec<MappedItem>, Form), ItemError> {
+    let value: Value = serde_json::from_str(text)?;
+    let (items, form) = match value.get("Items") {
+        Some(Value::Array(items)) => (items.as_slice(), Form::Several),
+        _ => (std::slice::from_ref(&value), Form::One),
+    };
+    let mapped = items.iter().map(|item| map_item(source, item, now));
+    Ok((mapped.collect::<Result<_, _>>()?, form))
+}
+
+/// How many items a text may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One.
+    One,
+    /// Any number: those of a scan or a query.
+    Several,
+}
+
+fn map_item(source: &SourceTable, item: &Value, now: i64) -> Result<MappedItem, ItemError> {
     let (id, item) = source.read(aws::item(parse(item)?));
     let mapping = source.mapping();
     let mut mapped = MappedItem {
@@ -113,6 +140,13 @@ pub fn map_item(source: &SourceTable, item: &str, now: i64) -> Result<MappedItem
 }
 
 impl MappedItem {
+    /// Returns whether the mapping makes no whole record of it, so that it is left out.
+    #[must_use]
+    pub fn is_bad(&self) -> bool {
+        let reason = self.left_out.as_ref();
+        reason.is_some_and(|reason| reason.name == BAD_FIELD)
+    }
+
     /// Formats the answer as lines for people.
     #[must_use]
     pub fn text(&self) -> Text {
@@ -143,11 +177,10 @@ impl MappedItem {
     }
 }
 
-fn parse(text: &str) -> Result<HashMap<String, AttributeValue>, ItemError> {
-    let value: Value = serde_json::from_str(text)?;
+fn parse(value: &Value) -> Result<HashMap<String, AttributeValue>, ItemError> {
     let item = match value.get("Item") {
         Some(item) if value.as_object().is_some_and(|object| object.len() == 1) => item,
-        _ => &value,
+        _ => value,
     };
     let attributes = item.as_object().ok_or(ItemError::Shape)?;
     let typed = |value: &Value| {
@@ -180,13 +213,36 @@ mod tests {
         }
     }"#;
 
+    fn one(source: &SourceTable, item: &str) -> MappedItem {
+        let (mapped, form) = map_items(source, item, 1_800_000_000).unwrap();
+        assert_eq!((mapped.len(), form), (1, Form::One));
+        mapped.into_iter().next().unwrap()
+    }
+
     #[track_caller]
     fn check(item: &str, expected: &[&str]) {
         let source = read("posts", MAPPING).unwrap();
-        let mapped = map_item(&source, item, 1_800_000_000).unwrap().text();
+        let mapped = one(&source, item).text();
         for part in expected {
             assert!(mapped.contains(part), "{part:?} in {mapped}");
         }
+    }
+
+    #[test]
+    fn the_items_of_a_scan_are_mapped_one_by_one() {
+        let source = read("posts", MAPPING).unwrap();
+        let item = |slug: &str| json!({"pk": {"S": "a"}, "sk": {"N": "7"}, "entity": {"S": "POST"}, "slug": {"S": slug}, "state": {"S": "live"}});
+        let mut without = item("y");
+        without.as_object_mut().unwrap().remove("slug");
+        let scan = json!({"Items": [item("x"), without, {"pk": {"S": "a"}}], "Count": 3, "ScannedCount": 3});
+        let (mapped, form) = map_items(&source, &scan.to_string(), 1_800_000_000).unwrap();
+        assert_eq!(form, Form::Several);
+        assert_eq!(
+            mapped.iter().map(MappedItem::is_bad).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+        assert_eq!(mapped[0].loc.as_deref(), Some("https://www.example.com/x/"));
+        assert_eq!(mapped[2].id, None);
     }
 
     #[test]
@@ -210,7 +266,7 @@ mod tests {
     fn the_json_has_the_documented_shape() {
         let source = read("posts", MAPPING).unwrap();
         let item = r#"{"pk": "a", "sk": 7, "entity": "POST", "slug": "x"}"#;
-        let mapped = serde_json::to_value(map_item(&source, item, 1_800_000_000).unwrap()).unwrap();
+        let mapped = serde_json::to_value(one(&source, item)).unwrap();
         let expected = serde_json::json!({
             "id": "@a/7",
             "no_page": null,
@@ -251,7 +307,7 @@ mod tests {
         }
         let source = read("posts", MAPPING).unwrap();
         for item in ["", "[]", r#"{"pk": {"S": 7}}"#] {
-            assert!(map_item(&source, item, 0).is_err(), "{item}");
+            assert!(map_items(&source, item, 0).is_err(), "{item}");
         }
     }
 
@@ -309,7 +365,7 @@ mod tests {
         ];
         for (mapping, item) in rows {
             let source = read("posts", &mapping.to_string()).unwrap();
-            let mapped = map_item(&source, &item.to_string(), 1_800_000_000).unwrap();
+            let mapped = one(&source, &item.to_string());
             assert_eq!(mapped.problems, [""; 0], "{mapping}");
             let slug = item
                 .get("number")

@@ -41,7 +41,7 @@ pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
     #[cfg(feature = "serve")]
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Options of serve, the default command")]
     serve: serve::Serve,
 }
 
@@ -84,7 +84,7 @@ enum Command {
     #[command(after_help = exit("the state is shown, or reached with --until", "--until timed out or --fail-on found problems", "the command failed"))]
     Status(status::command::Status),
     /// Check the field mapping of your own table, and print it as a stack parameter
-    #[command(after_help = exit("the mapping is valid", "it is not", "the command failed"))]
+    #[command(after_help = exit("the mapping is valid", "it is not, or makes no whole record of an item", "the command failed"))]
     Mapping(mapping::command::Mapping),
     /// Replay failed batches from a deployment's failure bucket
     #[command(after_help = exit("the bucket is empty", "some batches are left", "nothing was replayed"))]

@@ -18,7 +18,7 @@ use objects::all_sites;
 use serde::Serialize;
 use sitemap::site::{MAX_BYTES, MAX_ENTRIES};
 
-use super::options::{fail_on, format, level, pages, profile};
+use super::options::{aws_profile, fail_on, format, level, pages, rule_set};
 use crate::check::baseline;
 use crate::check::config::{self, Config};
 use crate::check::crawl;
@@ -30,7 +30,7 @@ use crate::deployment::args::{Deployed, Purpose};
 use crate::fetch::args::Requests;
 use crate::fetch::bucket::{Bucket, SCHEME};
 use crate::fetch::client::{Asking, Client};
-use crate::files::{failed, read, record_file};
+use crate::files::{is_folder, read, record_file};
 use crate::terminal::output::{self, Output, note};
 use crate::values::{duration, map, origin, url};
 
@@ -51,9 +51,12 @@ pub(crate) struct Check {
     /// AWS region of the stack or bucket [default: samconfig.toml's, AWS_REGION, the profile's]
     #[arg(long, value_name = "REGION", value_parser = NonEmptyStringValueParser::new())]
     region: Option<String>,
+    /// AWS profile with the credentials for the stack or bucket [default: the environment's credentials, AWS_PROFILE]
+    #[arg(long, value_name = "PROFILE", value_parser = aws_profile)]
+    profile: Option<String>,
     /// Rule sets, comma-separated: protocol, google, bing, yoast, waymark
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "protocol,google,bing", value_parser = profile)]
-    profile: Vec<Profile>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "protocol,google,bing", value_parser = rule_set)]
+    rules: Vec<Profile>,
     /// Report format: text, json, jsonl, sarif, junit, markdown or github; =FILE writes it to a file (repeatable)
     #[arg(long, value_name = "FORMAT[=FILE]", value_parser = format)]
     format: Vec<Form>,
@@ -257,10 +260,11 @@ impl Check {
             self.stack.clone(),
             self.config_env.clone(),
             self.region.clone(),
+            self.profile.clone(),
         );
         if self.stack.is_none() && self.config_env.is_none() {
-            if self.region.is_some() && !has_bucket {
-                let message = "--region is only for --stack, --config-env and s3://";
+            if (self.region.is_some() || self.profile.is_some()) && !has_bucket {
+                let message = "--region and --profile are only for --stack, --config-env and s3://";
                 return Err(Error::msg(message));
             }
             return Ok(targets);
@@ -291,7 +295,7 @@ impl Check {
         if text.starts_with(SCHEME) {
             let account = Account {
                 region: self.region.clone(),
-                profile: None,
+                profile: self.profile.clone(),
             };
             let (bucket, file) =
                 Bucket::parse(text, account, self.requests.timeout).map_err(Error::msg)?;
@@ -315,11 +319,7 @@ impl Check {
             });
         }
         let path = PathBuf::from(text);
-        let is_folder = match std::fs::metadata(&path) {
-            Ok(metadata) => metadata.is_dir(),
-            Err(error) => return Err(failed(&path, error).into()),
-        };
-        match (is_folder, own) {
+        match (is_folder(text)?, own) {
             (false, own) => Ok(Target::File(path, own)),
             (true, Some(origin)) => Ok(Target::Folder(path, origin)),
             (true, None) => Err(usage(
@@ -330,7 +330,7 @@ impl Check {
 
     /// Builds the policy: the rules that apply, and the findings that are known already. The command line has the last word.
     fn policy(&self, config: Option<&Config>, now: i64) -> Result<Policy> {
-        let mut policy = Policy::of(&self.profile);
+        let mut policy = Policy::of(&self.rules);
         if let Some(config) = config {
             config.apply(&mut policy);
         }

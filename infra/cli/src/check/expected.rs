@@ -27,7 +27,7 @@ pub fn read(text: &str) -> Result<Expected, String> {
         for (at, item) in list.iter().enumerate() {
             add(&mut expected, item).map_err(|problem| format!("entry {}: {problem}", at + 1))?;
         }
-        return Ok(expected);
+        return some(expected);
     }
     for (at, line) in text.lines().map(str::trim).enumerate() {
         let item = match line.chars().next() {
@@ -38,7 +38,15 @@ pub fn read(text: &str) -> Result<Expected, String> {
         let added = item.and_then(|item| add(&mut expected, &item));
         added.map_err(|problem| format!("line {}: {problem}", at + 1))?;
     }
-    Ok(expected)
+    some(expected)
+}
+
+/// Refuses a list of no URLs: a step before that failed leaves one, and every URL would be one too many.
+fn some(expected: Expected) -> Result<Expected, String> {
+    match expected.is_empty() {
+        true => Err("has no URL: give those that should be listed".to_owned()),
+        false => Ok(expected),
+    }
 }
 
 fn add(expected: &mut Expected, item: &Value) -> Result<(), String> {
@@ -91,6 +99,9 @@ mod tests {
             ("[\"x\"]", "entry 1: \"x\" is not a URL"),
             ("[{}]", "entry 1: {} is not a URL and has no loc"),
             ("{\"a\n", "line 1: EOF"),
+            ("", "has no URL"),
+            ("\n \n", "has no URL"),
+            ("{\"urls\": []}", "has no URL"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.starts_with(problem), "{error}");

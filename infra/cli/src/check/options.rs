@@ -8,14 +8,27 @@ use check::rules::{Profile, Rule, Severity};
 use crate::check::config;
 use crate::check::report::Format;
 
-pub(crate) fn profile(text: &str) -> Result<Profile, String> {
-    let known = Profile::ALL.iter().find(|profile| profile.name() == text);
-    known.copied().ok_or_else(|| {
+pub(crate) fn rule_set(text: &str) -> Result<Profile, String> {
+    known_set(text).ok_or_else(|| {
         format!(
             "is not one of {}",
             Profile::ALL.map(Profile::name).join(", ")
         )
     })
+}
+
+/// Reads the name of an AWS profile. Earlier builds had the rule sets there.
+pub(crate) fn aws_profile(text: &str) -> Result<String, &'static str> {
+    match text.split(',').any(|name| known_set(name).is_some()) {
+        true => Err("names rule sets: give them with --rules. --profile names an AWS profile"),
+        false if text.is_empty() => Err("is empty"),
+        false => Ok(text.to_owned()),
+    }
+}
+
+fn known_set(text: &str) -> Option<Profile> {
+    let known = Profile::ALL.iter().find(|profile| profile.name() == text);
+    known.copied()
 }
 
 pub(crate) fn format(text: &str) -> Result<(Format, Option<PathBuf>), String> {

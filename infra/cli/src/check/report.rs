@@ -2,12 +2,14 @@
 //!
 //! All of it quotes others' text. Each form escapes it, so that it is neither markup nor a command where it is read.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use check::findings::{Finding, Findings, MAX_KEPT};
 use check::rules::{Rule, Severity};
 use check::site::Totals;
+use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::terminal::text::{Text, Tone, counted};
@@ -63,6 +65,9 @@ impl Format {
         }
     }
 }
+
+/// Findings that need no summary by rule.
+const AT_A_GLANCE: u64 = 10;
 
 /// What was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -177,13 +182,41 @@ impl Report {
                 Severity::Note => text.line(line),
             }
         }
-        for (rule, count, shown) in self.cut(most) {
-            text.line(format_args!(
-                "{rule}: {count} findings, of which {shown} are shown"
-            ));
-        }
+        self.by_rule(most, &mut text);
         text.line(self.summary());
         text
+    }
+
+    /// Adds how often each rule is broken, the worst first, and what for, unless all findings are seen at a glance.
+    fn by_rule(&self, most: u64, text: &mut Text) {
+        let counts = Rule::ALL
+            .iter()
+            .map(|rule| (*rule, self.findings.count(*rule)));
+        let mut broken: Vec<(Rule, u64)> = counts.filter(|(_, count)| *count > 0).collect();
+        let total: u64 = broken.iter().map(|(_, count)| count).sum();
+        let cut: BTreeMap<Rule, u64> = self
+            .cut(most)
+            .map(|(rule, _, shown)| (rule, shown))
+            .collect();
+        if cut.is_empty() && (total <= AT_A_GLANCE || broken.len() == 1) {
+            return;
+        }
+        broken.sort_by_key(|(rule, count)| Reverse((self.level(*rule), *count)));
+        text.line("by rule, the worst first:");
+        for (rule, count) in broken {
+            let level = self.level(rule);
+            let (found, why) = (counted(count, "finding"), rule.info().why);
+            let shown = match cut.get(&rule) {
+                Some(shown) => format!(" ({} shown)", HumanCount(*shown)),
+                None => String::new(),
+            };
+            let line = format!("  {level} {rule}: {found}{shown}: {why}");
+            match level {
+                Severity::Error => text.toned(Tone::Bad, line),
+                Severity::Warning => text.toned(Tone::Notable, line),
+                Severity::Note => text.line(line),
+            }
+        }
     }
 
     /// Formats a finding as a line: `a.xml:3:7: error loc.host: …`

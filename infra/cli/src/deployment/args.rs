@@ -150,13 +150,14 @@ impl Deployed {
         stack: Option<String>,
         config_env: Option<String>,
         region: Option<String>,
+        profile: Option<String>,
     ) -> Self {
         Self {
             stack,
             config_env,
             deployment: false,
             region,
-            profile: None,
+            profile,
         }
     }
 

@@ -17,7 +17,10 @@ const LIMIT: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStack {
     /// Nothing listens there.
-    #[error("no local stack on 127.0.0.1:{port}: start one with `cargo run`, or give {option}")]
+    #[error(
+        "no local stack on 127.0.0.1:{port}: start one with `waymark serve`, give {option}, or name a deployment with \
+         --stack"
+    )]
     Silent {
         /// The port.
         port: u16,
@@ -26,8 +29,8 @@ pub enum NoStack {
     },
     /// Something else does.
     #[error(
-        "127.0.0.1:{port} answers, but it is not the {service} of a local stack: start one with `cargo run`, or give \
-         {option}"
+        "127.0.0.1:{port} answers, but it is not the {service} of a local stack: start one with `waymark serve`, give \
+         {option}, or name a deployment with --stack"
     )]
     Other {
         /// The port.

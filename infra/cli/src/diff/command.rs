@@ -24,7 +24,7 @@ use crate::diff::{Ignored, MaxRemoved, Pages, Target};
 use crate::fetch::args::Requests;
 use crate::fetch::bucket::{Bucket, SCHEME};
 use crate::fetch::client::Client;
-use crate::files::failed;
+use crate::files::is_folder;
 use crate::first_load::{Content, Keeps, World};
 use crate::terminal::output::{self, Output, note};
 use crate::values::{duration, map, url};
@@ -55,7 +55,10 @@ pub(crate) struct Diff {
     lastmod_within: Duration,
     /// Treat URLs at origin A as URLs at origin B, for a staging host (repeatable)
     #[arg(long, value_name = "A=B", value_parser = map)]
-    map: Vec<(String, String)>,
+    map_url: Vec<(String, String)>,
+    /// What earlier builds called --map-url
+    #[arg(long, hide = true, value_name = "A=B", value_parser = not_map)]
+    map: Option<String>,
     /// Read each side's sitemaps at its own origin, even if it refers to another host
     #[arg(long)]
     same_origin: bool,
@@ -99,6 +102,10 @@ enum FormatName {
     Json,
     Csv,
     Markdown,
+}
+
+fn not_map(_: &str) -> Result<String, &'static str> {
+    Err("is for --map-url: --map says where `check` and `import` fetch from")
 }
 
 fn within(text: &str) -> Result<Duration, String> {
@@ -160,7 +167,7 @@ impl Diff {
             client: &client,
             reading: Arc::new(Reading {
                 max_bytes: MAX_BYTES,
-                maps: self.map.clone(),
+                maps: self.map_url.clone(),
                 is_exact: self.exact,
                 ..Reading::default()
             }),
@@ -282,7 +289,7 @@ impl Diff {
         let mapped = other.map(|host| {
             let is_of = |(from, _): &&(String, String)| from.ends_with(&format!("://{host}"));
             let to = self
-                .map
+                .map_url
                 .iter()
                 .find(is_of)
                 .and_then(|(_, to)| to.split_once("://"));
@@ -323,13 +330,11 @@ impl Diff {
             }));
         }
         let path = PathBuf::from(text);
-        match std::fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => Ok(Named::Target(Target::Folder(path))),
-            Ok(_) if text.ends_with(".jsonl") || text.ends_with(".jsonl.gz") => {
-                Ok(Named::Records(path))
-            }
-            Ok(_) => Ok(Named::Target(Target::File(path))),
-            Err(error) => Err(failed(&path, error).into()),
-        }
+        let is_content = text.ends_with(".jsonl") || text.ends_with(".jsonl.gz");
+        Ok(match is_folder(text)? {
+            true => Named::Target(Target::Folder(path)),
+            false if is_content => Named::Records(path),
+            false => Named::Target(Target::File(path)),
+        })
     }
 }

@@ -5,12 +5,17 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
+use sitemap::record::Problem;
 
 use crate::deployment::args::{Place, Purpose};
-use crate::export::{Exported, Scope, export};
+use crate::export::{Exported, Scope, export, export_mapped};
 use crate::files::record_file::Out;
 use crate::terminal::output::{Format, Output, note};
+use crate::terminal::text::counted;
 use crate::values::{host, since};
+
+/// Items without a whole record that are named.
+const MAX_SHOWN: u32 = 20;
 
 #[derive(Args)]
 pub(crate) struct Export {
@@ -34,6 +39,9 @@ pub(crate) struct Export {
     /// Write DynamoDB's typed JSON, which keeps sets, binaries and long numbers
     #[arg(long)]
     typed: bool,
+    /// Also export the items of your own table, as the records that its mapping makes
+    #[arg(long, conflicts_with = "table")]
+    mapped: bool,
     /// Export this table instead; its primary key must be id
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
@@ -47,6 +55,11 @@ impl Export {
             return Err(anyhow!(text));
         }
         let located = self.place.locate(Purpose::Read).await?;
+        let source = located.target.reconciler.content.source();
+        if self.mapped && source.is_none() {
+            let text = "--mapped needs a table of your own: here the deployment has none, or --source-table is not given";
+            return Err(anyhow!(text));
+        }
         let table = self.table.as_ref().unwrap_or(&located.target.content_table);
         let scope = Scope {
             site: self.site.clone(),
@@ -58,16 +71,33 @@ impl Export {
             None => Out::stdout(self.gzip),
         };
         let client = located.clients.dynamodb().await;
-        let exported = export(client, table, &scope, self.typed, &mut out).await?;
+        let mut exported = export(client, table, &scope, self.typed, &mut out).await?;
+        if let Some(source) = source.filter(|_| self.mapped) {
+            let mut shown = 0;
+            let problem = |id: &str, Problem { field, reason, .. }: &Problem| {
+                shown += 1;
+                if shown <= MAX_SHOWN {
+                    note(format!("{id}: {field}: {reason}: it is not exported"));
+                }
+            };
+            let mapped = export_mapped(client, source, &scope, self.typed, &mut out, problem);
+            let mapped = mapped.await?;
+            exported.records += mapped.records;
+            exported.not_mapped = mapped.not_mapped;
+        }
         match &self.output {
             Some(path) => out.finish(path)?,
             None => out.end()?,
         }
-        let Exported { records, not_whole } = exported;
+        let Exported {
+            records,
+            not_whole,
+            not_mapped,
+        } = exported;
         if is_json {
             output.json(&exported)?;
         } else {
-            note(format!("exported {records} records"));
+            note(format!("exported {}", counted(records, "record")));
         }
         if not_whole > 0 {
             note(format!(
@@ -75,6 +105,13 @@ impl Export {
                  keeps them"
             ));
         }
-        Ok(ExitCode::SUCCESS)
+        if not_mapped > 0 {
+            let are = if not_mapped == 1 { "is" } else { "are" };
+            let items = counted(not_mapped, "item");
+            note(format!(
+                "{items} of your own table {are} not exported: the mapping makes no whole record"
+            ));
+        }
+        Ok(ExitCode::from(u8::from(not_mapped > 0)))
     }
 }

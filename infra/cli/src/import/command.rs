@@ -17,7 +17,7 @@ use crate::error::COMMAND_FAILED;
 use crate::fetch::args::Requests;
 use crate::fetch::client::Client;
 use crate::files::record_file::{self, Out};
-use crate::files::{failed, read};
+use crate::files::{is_folder, read};
 use crate::import::{Options, Place, Report, STDIN_NAME, SourceKind, import};
 use crate::terminal::output::{Format, Output, note};
 use crate::terminal::text::json_escaped;
@@ -182,10 +182,9 @@ impl Import {
                 }
             } else {
                 let path = PathBuf::from(name);
-                match std::fs::metadata(&path) {
-                    Ok(metadata) if metadata.is_dir() => Place::Folder(path),
-                    Ok(_) => Place::File(path),
-                    Err(error) => return Err(failed(&path, error).into()),
+                match is_folder(name)? {
+                    true => Place::Folder(path),
+                    false => Place::File(path),
                 }
             };
             places.push((name.clone(), place));

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::deployment::source_table::{MappingFileError, problems, read_mapping};
 use crate::files::read;
-use crate::mapping::{compact, map_item};
+use crate::mapping::{Form, MappedItem, compact, map_items};
 use crate::terminal::output::{Format, Output, note};
 
 #[derive(Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Mapping {
     /// Field mapping, a JSON file
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Show the record made from this item: JSON from `aws dynamodb get-item`, or plain JSON
+    /// Show the records made from these items: JSON from `aws dynamodb scan`, query or get-item, or one in plain JSON
     #[arg(long, value_name = "FILE")]
     item: Option<PathBuf>,
 }
@@ -60,10 +60,18 @@ impl Mapping {
         match self.item {
             Some(item) => {
                 let now = Clock::system().now();
-                let mapped = map_item(&source, &read(&item)?, now)?;
-                match is_json {
-                    true => output.json(&mapped)?,
-                    false => output.text(&mapped.text())?,
+                let (mapped, form) = map_items(&source, &read(&item)?, now)?;
+                match (is_json, form, mapped.as_slice()) {
+                    (true, Form::One, [mapped]) => output.json(mapped)?,
+                    (true, ..) => output.json(&mapped)?,
+                    (false, ..) => {
+                        for mapped in &mapped {
+                            output.text(&mapped.text())?;
+                        }
+                    }
+                }
+                if mapped.iter().any(MappedItem::is_bad) {
+                    return Ok(ExitCode::FAILURE);
                 }
             }
             None if is_json => output.json(&Checked {

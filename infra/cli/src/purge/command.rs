@@ -25,6 +25,9 @@ pub(crate) struct Purge {
     /// Site to invalidate
     #[arg(long, value_name = "HOST", value_parser = host)]
     site: String,
+    /// Invalidate on this CloudFront distribution of yours [default: the stack's own]
+    #[arg(long, value_name = "ID", value_parser = distribution)]
+    distribution: Option<String>,
     /// Wait until every edge location has dropped its copies [default: up to 10m]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10m",
         value_parser = duration)]
@@ -34,6 +37,13 @@ pub(crate) struct Purge {
     dry_run: bool,
     #[command(flatten)]
     deployed: Deployed,
+}
+
+fn distribution(text: &str) -> Result<String, &'static str> {
+    match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        true => Ok(text.to_owned()),
+        false => Err("is not the id of a distribution, such as E1A2B3C4D5E6F7"),
+    }
 }
 
 /// What came of it, as JSON.
@@ -68,12 +78,12 @@ impl Purge {
         let located = located.ok_or_else(|| anyhow!(NO_CDN))?;
         // The environment names no distribution.
         let stack = located.stack.as_ref().ok_or_else(|| anyhow!(NO_CDN))?;
-        let distribution = stack.parts.distribution.as_ref();
-        let distribution = distribution.ok_or_else(|| {
+        let own = stack.parts.distribution.as_ref();
+        let distribution = self.distribution.as_ref().or(own).ok_or_else(|| {
             let (name, region, site) = (&stack.name, &stack.region, &self.site);
             anyhow!(
-                "stack {name} in {region} has no distribution of its own (parameter Distribution): in your own CDN, \
-                 purge the tag site:{site} or the site's paths (docs/CDN.md)"
+                "stack {name} in {region} has no distribution of its own (parameter Distribution): give yours with \
+                 --distribution ID, or in another CDN purge the tag site:{site} or the site's paths (docs/CDN.md)"
             )
         })?;
         let site = &self.site;

@@ -56,7 +56,7 @@ fn report(target: &str, more: &[&str]) -> Value {
     })
 }
 
-const ALL_PROFILES: [&str; 2] = ["--profile", "protocol,google,bing,yoast,waymark"];
+const ALL_PROFILES: [&str; 2] = ["--rules", "protocol,google,bing,yoast,waymark"];
 /// More than the sound site has.
 const USUAL: [&str; 2] = ["--pages", "20"];
 

@@ -163,7 +163,8 @@ fn without_a_stack_the_port_and_the_remedy_are_named_at_once() {
         let (status, out, errors) = run(&arguments);
         assert_eq!((status, out.as_str()), (Some(2), ""), "{arguments:?}");
         let expected = format!(
-            "waymark: no local stack on 127.0.0.1:{port}: start one with `cargo run`, or give --dynamodb-port\n"
+            "waymark: no local stack on 127.0.0.1:{port}: start one with `waymark serve`, give --dynamodb-port, or name a \
+             deployment with --stack\n"
         );
         assert_eq!(errors, expected);
         // The SDK's own retries took 7 seconds and more.
@@ -208,6 +209,18 @@ fn usage_and_version() {
         let (status, _, errors) = run(&arguments);
         assert_eq!(status, Some(2));
         assert!(errors.contains("cannot be used with"), "{errors}");
+    }
+    // Options that had another name before.
+    let origins = "https://a.example=https://b.example";
+    for (old, new) in [
+        (
+            &["check", "--profile", "protocol,google", "."][..],
+            "--rules",
+        ),
+        (&["diff", "--map", origins, ".", "."], "--map-url"),
+    ] {
+        let (status, _, errors) = run(old);
+        assert!(status == Some(2) && errors.contains(new), "{errors}");
     }
     let (status, _, errors) = run(&["serve", "--data", env!("CARGO_BIN_EXE_waymark")]);
     assert_eq!(status, Some(2));

@@ -335,7 +335,7 @@ fn a_staging_host_is_compared_by_a_map() {
     );
     let map = format!("https://staging.example.com={ORIGIN}");
     assert_eq!(
-        diff(sides.path(), &["before", "staging", "--map", &map]).status,
+        diff(sides.path(), &["before", "staging", "--map-url", &map]).status,
         0
     );
 }

@@ -321,7 +321,7 @@ fn a_deployments_sites_are_checked_at_their_public_addresses() {
         &["https://a.example/", "--region", "eu-west-1"],
     );
     assert!(
-        status == Some(2) && text.contains("--region is only for"),
+        status == Some(2) && text.contains("--region and --profile are only for"),
         "{text}"
     );
 }

@@ -430,6 +430,13 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
         purged
     );
     assert_eq!(double.purged(), []);
+    let yours = [&purge[..], &["--json", "--distribution", "E2YOURS"]].concat();
+    assert_eq!(json(&run(&yours))["distribution"], "E2YOURS");
+    let (request, _) = &double.purged()[0];
+    assert_eq!(
+        request,
+        "POST /2020-05-31/distribution/E2YOURS/invalidation"
+    );
     purged["invalidation"] = "I1EXAMPLE".into();
     purged["status"] = "InProgress".into();
     assert_eq!(json(&run(&[&purge[..], &["--json"]].concat())), purged);

@@ -194,6 +194,65 @@ fn a_stack_is_filled_as_the_functions_fill_it() {
     of(&filled, &["audit"], &[]);
 }
 
+/// The way out: what a stack with a table of the user's publishes can be built from an export.
+#[test]
+fn an_export_has_the_items_of_a_mapped_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let own = r#"{"id": "own", "type": "page", "url": "https://www.a.example/own"}"#;
+    let content = write("content.jsonl", own);
+    let mapping = write(
+        "mapping.json",
+        r#"{"key": [{"id": "S"}], "fields": {"type": {"constant": "post"}, "url": {"template": "https://www.a.example/{slug}"}}}"#,
+    );
+    let items = write(
+        "items.jsonl",
+        "{\"id\": \"x\", \"slug\": \"one\"}\n{\"id\": \"y\"}\n",
+    );
+    let table = ["--source-table", "posts", "--source-mapping", &mapping];
+    let stack = serve(&[&["--content", &content], &table[..]].concat());
+    // As records of the content table they have no address, and are told.
+    let (status, _, errors) = stack.run(&["load", &items, "--table", "posts"]);
+    assert_eq!(status, Some(0), "{errors}");
+
+    let out = folder.path().join("all.jsonl");
+    let out = out.to_str().unwrap();
+    let export = ["export", "--output", out];
+    let (status, _, errors) = stack.run(&[&export[..], &["--mapped"]].concat());
+    assert!(
+        status == Some(2) && errors.contains("--source-table"),
+        "{errors}"
+    );
+    let (status, _, errors) = stack.run(&[&export[..], &["--mapped"], &table].concat());
+    assert_eq!(status, Some(1), "{errors}");
+    for said in [
+        "posts/y: url: missing, since the item has no slug: it is not exported",
+        "exported 2 records",
+        "1 item of your own table is not exported",
+    ] {
+        assert!(errors.contains(said), "{said}: {errors}");
+    }
+    let exported = std::fs::read_to_string(out).unwrap();
+    assert!(exported.contains(r#""id":"posts/x""#), "{exported}");
+    let built = folder.path().join("built");
+    let (status, _, errors) = run(&["build", out, "--out", built.to_str().unwrap()]);
+    assert_eq!(status, Some(0), "{errors}");
+    for (name, path) in [("post-sitemap.xml", "one"), ("page-sitemap.xml", "own")] {
+        let sitemap = std::fs::read_to_string(built.join(name)).unwrap();
+        let loc = format!("<loc>https://{HOST}/{path}</loc>");
+        assert!(sitemap.contains(&loc), "{sitemap}");
+    }
+    let (status, _, errors) = stack.run(&[&["export", "--output", out], &table[..]].concat());
+    assert!(
+        status == Some(0) && errors.contains("exported 1 record"),
+        "{errors}"
+    );
+}
+
 /// Returns what a run with `--once` has printed, but for ports and times.
 fn once(data: &Path, content: &str) -> (String, String) {
     let data = data.to_str().unwrap();

@@ -196,6 +196,16 @@ impl Reader {
     fn condition(&mut self, place: &str, wanted: &Value) -> Option<Condition> {
         match wanted {
             Value::Null => Some(Condition::Absent),
+            Value::String(text) if text.ends_with('*') => {
+                let prefix = Value::from(text.trim_end_matches('*'));
+                let reason = format!(
+                    "{} means this text, * included: for all that begin so write {{\"prefix\": {}}}",
+                    shown(wanted),
+                    shown(&prefix)
+                );
+                self.problem(place, reason);
+                None
+            }
             Value::String(_) | Value::Number(_) | Value::Bool(_) => {
                 Some(Condition::Is(wanted.clone()))
             }

@@ -1046,3 +1046,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_text_in_the_place_of_a_path_says_what_to_write() {
+    for (source, only, expected) in [
+        (
+            "https://www.example.com/{slug}",
+            json!("POST"),
+            r#"fields.url: "https://www.example.com/{slug}" would be the path to an attribute of this name: write {"template": "https://www.example.com/{slug}"}"#,
+        ),
+        (
+            "https://www.example.com/",
+            json!("POST"),
+            r#"write {"constant": "https://www.example.com/"}"#,
+        ),
+        (
+            "url",
+            json!(["PAGE", "POST#*"]),
+            r##"only.pk: "POST#*" means this text, * included: for all that begin so write {"prefix": "POST#"}"##,
+        ),
+    ] {
+        let mapping = json!({"key": [{"pk": "S"}], "only": {"pk": only},
+            "fields": {"type": {"constant": "post"}, "url": source}});
+        let error = Mapping::parse(&mapping.to_string())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    // A name with such characters is possible as a list of steps.
+    let steps = json!({"key": [{"pk": "S"}], "fields": {"type": {"constant": "post"}, "url": {"path": ["a{b"]}}});
+    assert!(Mapping::parse(&steps.to_string()).is_ok());
+}

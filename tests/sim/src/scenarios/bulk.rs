@@ -1,15 +1,17 @@
 //! The proof that a first load in bulk is one by the functions: the same rows but for slots, over generated content of every kind.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 
 use engine::keys::{self, RowKey};
 use engine::reconcile::{KnownSites, Reconciled, Reconciler};
 use proptest::prelude::Strategy;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sitemap::plan::Ledger;
 use sitemap::record::ContentRecord;
+use sitemap::record::schema::FIELDS;
 use sitemap::site::host_of_site_id;
 use table::Item;
 
@@ -17,11 +19,14 @@ use super::harness::{Options, World, simulated};
 use crate::first_load::{id, place, publish};
 use crate::history::{SITES, page, settings};
 use crate::oracle::Oracle;
+use crate::runtime::{Sim, mix};
 
 /// Contents that are drawn.
 const CONTENTS: u64 = 200;
 /// Records of one of them.
 const RECORDS: std::ops::Range<usize> = 1..60;
+/// Contents with odd values.
+const ODD: u64 = 60;
 
 /// Contents over which the functions run.
 const WORLDS: u64 = 40;
@@ -142,46 +147,131 @@ fn comparable(items: impl IntoIterator<Item = Item>) -> BTreeSet<String> {
     items.into_iter().filter_map(row).collect()
 }
 
+/// Places records in bulk, and by reconciles one after another. Returns the kinds of rows that bulk made, if the rows are equal.
+async fn compare(sim: &Sim, name: &str, records: &[Value]) -> BTreeSet<String> {
+    let world = World::idle(sim, Options::default());
+    for record in records {
+        world.put(record).await;
+    }
+    let functions = world.functions(None);
+    one_by_one(&functions.reconciler, records).await;
+    let (placed, _) = place(sim.now(), KnownSites::Any, records);
+    let items = [placed.items, placed.of_sites].concat();
+    let kinds = items.iter().map(|row| {
+        let pk = row.text("pk").unwrap_or_default();
+        crate::audit::kind(pk).to_owned()
+    });
+    let kinds = kinds.collect();
+    let (found, expected) = (comparable(items), comparable(world.items().await));
+    let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
+        let only = one.difference(other).take(5).cloned();
+        only.collect::<Vec<_>>().join("\n  ")
+    };
+    assert!(
+        found == expected,
+        "{name}: bulk alone has\n  {}\nthe functions alone have\n  {}",
+        only(&found, &expected),
+        only(&expected, &found)
+    );
+    kinds
+}
+
 #[test]
 fn bulk_places_what_reconciles_place_one_after_another() {
-    let mut kinds = BTreeMap::<String, usize>::new();
+    let kinds = Mutex::new(BTreeSet::new());
     for seed in 0..CONTENTS {
         simulated(async |sim| {
-            let oracle = Oracle::new(sim.now());
-            let records = drawn(seed, &oracle);
-            let world = World::idle(&sim, Options::default());
-            for record in &records {
-                world.put(record).await;
-            }
-            let functions = world.functions(None);
-            one_by_one(&functions.reconciler, &records).await;
-            let (placed, _) = place(sim.now(), KnownSites::Any, &records);
-            let items = [placed.items, placed.of_sites].concat();
-            for row in &items {
-                let pk = row.text("pk").unwrap_or_default();
-                *kinds.entry(crate::audit::kind(pk).to_owned()).or_default() += 1;
-            }
-            let (found, expected) = (comparable(items), comparable(world.items().await));
-            let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
-                let only = one.difference(other).take(5).cloned();
-                only.collect::<Vec<_>>().join("\n  ")
-            };
-            assert!(
-                found == expected,
-                "content {seed}: bulk alone has\n  {}\nthe functions alone have\n  {}",
-                only(&found, &expected),
-                only(&expected, &found)
-            );
+            let records = drawn(seed, &Oracle::new(sim.now()));
+            let placed = compare(&sim, &format!("content {seed}"), &records).await;
+            kinds.lock().expect("no panic").extend(placed);
         });
     }
     // What a first load can place at all was placed.
-    let kinds: Vec<_> = kinds.keys().collect();
+    let kinds: Vec<_> = kinds.into_inner().expect("no panic").into_iter().collect();
     assert_eq!(
         kinds,
         [
             "FEED", "GROUP", "LEDGER", "LOC", "OUT", "SEGMENT", "SERIES", "TERM", "TIMER"
         ]
     );
+}
+
+/// Every fourth record has an odd value in one of its fields.
+#[test]
+fn odd_records_are_placed_as_reconciles_place_them() {
+    let long = "x".repeat(3_000);
+    let odd = [
+        Value::Null,
+        json!(true),
+        json!(-1),
+        json!(0.5),
+        json!(10_000_000_000_000_000_000_u64),
+        json!(""),
+        json!(" \u{0}\u{202e}"),
+        json!(long),
+        json!("https://"),
+        json!("javascript:alert(1)"),
+        json!("http://[::1]:99999/"),
+        json!("//www.example.com/%zz?&#"),
+        json!("2026-02-30"),
+        json!("2026-01-01T25:00:00Z"),
+        json!([]),
+        json!([null, {}, ""]),
+        json!({}),
+        json!({"url": "https://www.example.com/", "term": 7}),
+    ];
+    for seed in 0..ODD {
+        simulated(async |sim| {
+            let mut records = drawn(2 * CONTENTS + seed, &Oracle::new(sim.now()));
+            let mut number = mix(seed + 1);
+            let mut below = |limit: usize| {
+                number = mix(number.wrapping_add(0x9e37_79b9_7f4a_7c15));
+                usize::try_from(number % limit as u64).expect("a small number")
+            };
+            for record in &mut records {
+                let field = &FIELDS[below(FIELDS.len())];
+                let value = odd[below(odd.len())].clone();
+                let is_page = host_of_site_id(id(record)).is_none();
+                if below(4) == 0 && is_page {
+                    record[field.name] = value;
+                }
+            }
+            compare(&sim, &format!("content {seed}"), &records).await;
+        });
+    }
+}
+
+#[test]
+#[ignore = "reads the file that WAYMARK_CONTENT names"]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is asked for, not what happens"
+)]
+fn the_content_of_a_file_is_placed_as_reconciles_place_it() {
+    let file = std::env::var("WAYMARK_CONTENT").expect("WAYMARK_CONTENT names a file of records");
+    let text = std::fs::read_to_string(&file).expect("records");
+    let mut records = Vec::<Value>::new();
+    let mut places = BTreeMap::new();
+    for line in text.lines() {
+        let Ok(record) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        if record["id"].as_str().is_none_or(str::is_empty) {
+            continue;
+        }
+        // The later one counts, in the place of the first.
+        match places.get(id(&record)) {
+            Some(place) => records[*place] = record,
+            None => {
+                places.insert(id(&record).to_owned(), records.len());
+                records.push(record);
+            }
+        }
+    }
+    simulated(async |sim| {
+        let kinds = compare(&sim, &file, &records).await;
+        println!("{} records, rows: {kinds:?}", records.len());
+    });
 }
 
 /// The functions begin over what bulk has made: no scan of all content begins, no row changes, and the audit finds nothing. A sitemap that is lost is published again as it was, to the byte.

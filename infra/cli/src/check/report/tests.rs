@@ -36,13 +36,18 @@ fn report() -> Report {
 
 #[test]
 fn people_see_places_counts_and_no_control_characters() {
-    assert_eq!(
-        report().written(Format::Text, 1),
-        "https://www.example.com/a,b.xml:3:7: error loc.host: \"\\u{1b}[2J<b>\\n100%\" is\\u{202e} @wrong\n\
-         https://www.example.com/a,b.xml: note file.near: \"\\u{1b}[2J<b>\\n100%\" is\\u{202e} @wrong\n\
-         loc.host: 2 findings, of which 1 are shown\n\
+    let [host, near] = [Rule::LocHost, Rule::FileNear].map(|rule| rule.info().why);
+    let text = format!(
+        "https://www.example.com/a,b.xml:3:7: error loc.host: \"\\u{{1b}}[2J<b>\\n100%\" is\\u{{202e}} @wrong\n\
+         https://www.example.com/a,b.xml: note file.near: \"\\u{{1b}}[2J<b>\\n100%\" is\\u{{202e}} @wrong\n\
+         by rule, the worst first:\n\
+         \u{20} error loc.host: 2 findings (1 shown): {host}\n\
+         \u{20} note file.near: 1 finding: {near}\n\
          1 sitemap, 28,114 URLs, 2 errors, 0 warnings, 1 note in 3.1 s (9 requests, 1.2 MB)\n"
     );
+    assert_eq!(report().written(Format::Text, 1), text);
+    // All are seen at a glance.
+    assert!(!report().written(Format::Text, 2).contains("by rule"));
 }
 
 #[test]

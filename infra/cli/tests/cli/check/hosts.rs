@@ -98,7 +98,7 @@ fn engines_are_not_shut_out_and_this_command_obeys_too() {
         ("bing", &[]),
         ("protocol", &blocks),
     ] {
-        let (found, ..) = found(&google, &["--profile", profile, "--skip", "page."]);
+        let (found, ..) = found(&google, &["--rules", profile, "--skip", "page."]);
         assert_eq!(found, expected, "{profile}");
     }
 }

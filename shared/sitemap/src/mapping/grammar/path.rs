@@ -180,6 +180,22 @@ impl Reader {
     }
 
     pub(super) fn path(&mut self, place: &str, value: &Value) -> Option<Path> {
+        if let Value::String(text) = value
+            && (text.contains("://") || text.contains('{'))
+        {
+            let kind = if text.contains('{') {
+                "template"
+            } else {
+                "constant"
+            };
+            let reason = format!(
+                "{} would be the path to an attribute of this name: write {{\"{kind}\": {}}}",
+                shown(value),
+                shown(value)
+            );
+            self.problem(place, reason);
+            return None;
+        }
         let steps: Option<Vec<String>> = match value {
             Value::String(text) if text == "." => Some(Vec::new()),
             Value::String(text) => Some(text.split('.').map(str::to_owned).collect()),
