@@ -57,7 +57,8 @@ class Stack:
         self.parameters = parameters
         if unknown := set(parameters) ^ set(self.template["Parameters"]):
             raise ValueError(f"{path}: parameters that only one side has: {sorted(unknown)}")
-        self.pseudo = {"AWS::StackName": "waymark", "AWS::StackId": "arn:aws:cloudformation:r:1:stack/waymark/0", "AWS::NoValue": NOTHING}
+        self.pseudo = {"AWS::StackName": "waymark", "AWS::StackId": "arn:aws:cloudformation:r:1:stack/waymark/0", "AWS::NoValue": NOTHING,
+                       "AWS::Partition": "aws", "AWS::AccountId": "1"}
 
     def holds(self, condition):
         return self.resolve(self.template["Conditions"][condition])
@@ -80,7 +81,7 @@ class Stack:
         return {name: one for name, one in resolved.items() if one is not NOTHING}
 
     def resolve_ref(self, name):
-        return (self.pseudo | self.parameters | {logical: logical for logical in self.template["Resources"]})[name]
+        return (self.pseudo | self.parameters | {logical: logical for logical in self.template.get("Resources", {})})[name]
 
     def resolve_if(self, parts):
         condition, then, otherwise = parts
@@ -182,7 +183,7 @@ class Cdn:
         self.stack, self.origin = stack, origin
         self.config = stack.resource("Distribution")["DistributionConfig"]
         self.function = ViewerRequest(stack.resource("ViewerRequest")["FunctionCode"])
-        self.errors = {one["ErrorCode"]: one["ErrorCachingMinTTL"] for one in self.config["CustomErrorResponses"]}
+        self.errors = {one["ErrorCode"]: one["ErrorCachingMinTTL"] for one in self.config.get("CustomErrorResponses", [])}
         self.kept, self.now, self.asked = {}, 0, []
 
     def __enter__(self):

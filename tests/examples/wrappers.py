@@ -12,6 +12,7 @@ import boto3
 import hcl2
 import yaml
 
+import distribution
 from stack import ROOT
 
 sys.path.insert(0, str(ROOT / "tests/deploy"))
@@ -33,6 +34,7 @@ def check(tools, cdk, folder):
     declared = yaml.load(template.read_text(), Loader)
     check_cdk(tools, cdk, folder, template, declared)
     check_terraform(declared)
+    distribution.check(tools, cdk, folder, plain)
 
 
 def packaged(tools, folder):
@@ -117,6 +119,7 @@ def check_terraform(declared):
 
     terraform = shutil.which("terraform")
     if terraform:
-        done = subprocess.run([terraform, "fmt", "-check", "-diff", "-recursive", TERRAFORM], text=True, capture_output=True, timeout=120)
+        done = subprocess.run([terraform, "fmt", "-check", "-diff", "-recursive", TERRAFORM, distribution.PARTS],
+                              text=True, capture_output=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
     print(f"the Terraform module is parsed{', and formatted' if terraform else '; there is no terraform to see how it is formatted'}")
