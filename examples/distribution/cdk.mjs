@@ -41,6 +41,8 @@ export class WaymarkPaths extends Construct {
       "/*-sitemap*.txt": behavior,
       "/*sitemap*.gz": behavior,
       "/sitemap-view.*": behavior,
+      // What the function makes of paths. If your site answered such a path, CloudFront could cache that in the place of Waymark's file.
+      "/waymark-edge/*": behavior,
     };
   }
 }

@@ -15,8 +15,10 @@ data "aws_cloudformation_stack" "waymark" {
   name = "waymark-production"
 }
 
+# The last is what the function makes of paths. If your site answered such a path, CloudFront could cache that in the place of
+# Waymark's file.
 locals {
-  waymark_paths = ["/*sitemap*.x?l", "/*-sitemap*.txt", "/*sitemap*.gz", "/sitemap-view.*"]
+  waymark_paths = ["/*sitemap*.x?l", "/*-sitemap*.txt", "/*sitemap*.gz", "/sitemap-view.*", "/waymark-edge/*"]
 }
 
 # Yours. Only the two blocks between the marks are Waymark's.

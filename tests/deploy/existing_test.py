@@ -6,17 +6,21 @@
 
 Needs PyYAML and node. tests/examples/distribution.py compares the parts for CDK and Terraform with those for CloudFormation."""
 import itertools
+import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import textwrap
 import unittest
 
 from cdn import MANAGED, ROOT, Cdn
-from cdn_test import CHROME, DOCUMENTS, FREE_BEHAVIOURS, NAVIGATION, OTHER, PAGES, PREFIX, SITE, WAYMARK, Origin, stack
+from cdn_test import BUCKET, CHROME, DOCUMENTS, FREE_BEHAVIOURS, NAVIGATION, OTHER, PAGES, PREFIX, SITE, WAYMARK, Origin, stack
 from existing import DISTRIBUTION, FOLDER, Existing
 
+# Begins the keys under which CloudFront keeps what Waymark answers.
+GUARD = f"{PREFIX}*"
 # Documents that stay the site's.
 SITES = {"/robots.txt", "/feed.atom", "/sitemap.css", "/0123abcd.txt"}
 TEMPLATE = ROOT / FOLDER / "cloudformation.yaml"
@@ -41,12 +45,13 @@ class Parts(unittest.TestCase):
         config = stack().resource(DISTRIBUTION)["DistributionConfig"]
         self.assertEqual(Existing().pasted["Origins"], [one for one in config["Origins"] if one["Id"] == "waymark"])
 
-    def test_the_behaviours_are_the_stacks_for_sitemaps_gzip_files_and_the_view(self):
+    def test_the_behaviours_are_the_stacks_for_sitemaps_gzip_files_and_the_view_and_a_guard(self):
         chosen = [Cdn(stack(CdnPaths=choice, CdnCachePolicy="managed", RobotsTxt="site"), None).behaviours()[:-1]
                   for choice in ["crawlers-gz", "crawlers-view"]]
         expected = chosen[0] + [one for one in chosen[1] if one not in chosen[0]]
+        expected.append(expected[0] | {"PathPattern": GUARD})
         self.assertEqual(Existing().pasted["CacheBehaviors"], expected)
-        self.assertLessEqual(len(expected) + 1, FREE_BEHAVIOURS, "with the default behaviour")
+        self.assertEqual(len(expected), FREE_BEHAVIOURS, "with the default behaviour, and without gzip files")
         self.assertLessEqual({one["CachePolicyId"] for one in expected}, set(MANAGED))
 
 
@@ -54,7 +59,14 @@ class Paths(unittest.TestCase):
     def test_every_page_stays_the_sites_and_in_the_behaviour_that_it_had(self):
         before, after = Cdn(Existing("no"), None), Cdn(Existing(), None)
         for page in itertools.chain(PAGES, SITES, ["/assets/app.css", "/api/pages.xml", "/feed.xml", "/humans.txt"]):
-            self.assertEqual(after.behaviour(page), before.behaviour(page), page)
+            if page != PREFIX: # which no site has
+                self.assertEqual(after.behaviour(page), before.behaviour(page), page)
+
+    def test_the_site_answers_no_path_under_which_waymarks_files_are_kept(self):
+        """CloudFront's default key is the path alone, whatever the behaviour (understanding-the-cache-key.html), and a site's may cache."""
+        cdn = Cdn(Existing(), None)
+        for host, kind, path in itertools.product([SITE, OTHER], ["document", "view"], DOCUMENTS):
+            self.assertEqual(cdn.behaviour(f"{PREFIX}{host}/{kind}{path}")["TargetOriginId"], "waymark", path)
 
     def test_behind_the_sites_own_patterns_sitemaps_stay_the_sites(self):
         first, last = Cdn(Existing("first"), None), Cdn(Existing("last"), None)
@@ -99,6 +111,27 @@ class Behind(unittest.TestCase):
         self.assertTrue(self.cdn.kept)
         for path, _ in self.cdn.kept:
             self.assertTrue(path.startswith(f"{PREFIX}{SITE}/"), path)
+
+    def test_a_viewer_who_knows_the_prefix_gets_a_404(self):
+        for kind, path in itertools.product(["document", "view", "x"], DOCUMENTS):
+            self.assertEqual(self.cdn.get(f"{PREFIX}{SITE}/{kind}{path}").status, 404, path)
+
+    def test_the_bucket_can_be_compared_with_what_the_site_lists_before_the_switch(self):
+        """The commands of docs/guide/your-distribution.md."""
+        site = pathlib.Path(self.folder.name) / "before"
+        site.mkdir()
+        bucket = f"s3://{BUCKET}/published/{SITE}"
+        access = {"AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{self.origin.s3}", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
+                  "AWS_REGION": "us-east-1"}
+        for listed, gone in [(40, 0), (41, 1)]:
+            (site / "sitemap.txt").write_text("".join(f"https://{SITE}/{n}/\n" for n in range(listed)))
+            (site / "robots.txt").write_text(f"Sitemap: https://{SITE}/sitemap.txt\n")
+            done = subprocess.run([self.waymark, "diff", site, bucket, "--max-removed", "0"], env=os.environ | access, text=True, capture_output=True)
+            self.assertEqual(done.returncode, gone, done.stdout + done.stderr)
+            self.assertIn(f" {gone} gone", done.stdout)
+        done = subprocess.run([self.waymark, "check", bucket, "--origin", f"https://{SITE}"], env=os.environ | access, text=True, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("40 URLs", done.stdout)
 
     def test_a_person_sees_the_view_and_what_it_loads(self):
         page = self.cdn.get("/page-sitemap.xml", [NAVIGATION, CHROME])
