@@ -23,6 +23,7 @@ MAX_MEGABYTES = 500
 
 
 def generate(path, pages):
+    prime = 1_000_003 if pages <= 1_000_003 else 100_000_007 # each page has an address of its own
     with open(path, "w", encoding="utf-8") as file:
         settings = {"id": "site/www.example.com", "type": "site", "entries_per_sitemap": 10_000}
         file.write(json.dumps(settings) + "\n")
@@ -31,7 +32,7 @@ def generate(path, pages):
             page = {
                 "id": f"{kind}/{number}",
                 "type": kind,
-                "url": f"https://www.example.com/{kind}/{number * 7_919 % 1_000_003:07}/a-page-with-a-usual-name/",
+                "url": f"https://www.example.com/{kind}/{number * 7_919 % prime:07}/a-page-with-a-usual-name/",
                 "modified_at": f"2026-{1 + number % 10:02}-{1 + number % 28:02}T08:00:00Z",
             }
             if number % 4 == 0:
