@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::bulk::{Owner, Page, Placer, Planned, Planner, Shard, Store, Survey, rows_of};
 use engine::keys;
-use engine::reconcile::KnownSites;
 use sitemap::record::{ContentRecord, Problem};
 use sitemap::site::{SiteSettings, host_of_site_id};
 use table::Item;
@@ -28,7 +27,7 @@ const SHARDS_AHEAD: usize = 2;
 /// The reason of pages whose address another page has.
 const DUPLICATE: &str = "duplicate";
 
-/// What is kept of pages, beside their sitemaps.
+/// Which rows and records of pages are kept. Their sitemaps are published anyway.
 pub(crate) enum Keeps<'k> {
     /// No more than counts of what is left out.
     Counts,
@@ -74,7 +73,7 @@ pub(super) fn load(
             recorded.insert(host.to_owned(), record.clone());
         }
     }
-    let mut planner = Planner::new(world.now(), KnownSites::Any, recorded);
+    let mut planner = Planner::new(world.now(), world.known(), recorded);
     if spool.depends {
         let mut survey = Survey::default();
         each(spool, &planner, false, "looking at pages", |line| {
@@ -348,7 +347,7 @@ struct Taking<'w, 'k> {
     /// Examples of pages that are left out, by reason.
     examples: usize,
     keeps: &'w mut Keeps<'k>,
-    /// That of all rows of pages.
+    /// The token of all pages' rows.
     token: String,
     epochs: BTreeMap<String, u64>,
     full: SyncSender<Full>,

@@ -163,6 +163,11 @@ impl World {
         &self.left_out
     }
 
+    /// Returns which hosts are sites.
+    pub(super) fn known(&self) -> KnownSites {
+        self.stage.regenerator.reconciler.known.clone()
+    }
+
     pub(crate) fn now(&self) -> i64 {
         self.stage.regenerator.reconciler.env.now()
     }

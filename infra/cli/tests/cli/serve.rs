@@ -305,8 +305,26 @@ fn a_first_load_that_was_killed_begins_its_sitemaps_anew() {
         assert!(!mark.exists());
         let (fresh, _) = once(&folder.path().join("fresh"), content);
         assert_eq!(report, fresh);
+        // A file of the user's with this name is no mark.
+        std::fs::write(&mark, "mine").unwrap();
         let (_, said) = once(&data, content);
         assert!(!said.contains("cut short"), "{said}");
+        assert_eq!(std::fs::read(&mark).unwrap(), b"mine");
+        let other = folder.path().join("other");
+        std::fs::create_dir(&other).unwrap();
+        std::fs::write(other.join("first-load"), "mine").unwrap();
+        let arguments = [
+            "--once",
+            "--data",
+            other.to_str().unwrap(),
+            "--content",
+            content,
+        ];
+        let (status, _, errors) = run(&[&arguments[..], &ANY_PORTS].concat());
+        assert!(
+            status == Some(2) && errors.contains("first-load: is in the way"),
+            "{errors}"
+        );
         return;
     }
     panic!("a first load of 200,000 pages was over before it could be killed");

@@ -114,10 +114,19 @@ impl Import {
     ///
     /// If the mark cannot be written.
     pub fn mark(&self) -> Result<(), EngineError> {
-        if let Some(mark) = &self.mark {
-            fs::write(mark, MARKED).map_err(|error| unmarked(mark, &error))?;
-        }
-        Ok(())
+        let Some(mark) = &self.mark else {
+            return Ok(());
+        };
+        // An empty file is what a kill leaves before anything was imported.
+        let is_of_the_user =
+            fs::read(mark).is_ok_and(|text| !text.is_empty() && text != MARKED.as_bytes());
+        let written = match mark.is_dir() || is_of_the_user {
+            true => Err(io::Error::other(
+                "is in the way: move it, or choose another folder",
+            )),
+            false => fs::write(mark, MARKED),
+        };
+        written.map_err(|error| unmarked(mark, &error))
     }
 
     /// Imports what waits for this table, after what is under way.
@@ -174,7 +183,8 @@ fn mark_in(folder: &Path) -> PathBuf {
 /// one.
 pub(super) async fn clear_up(aws: &Aws, folder: &Path) -> Result<bool, StackError> {
     let mark = mark_in(folder);
-    if !mark.is_file() {
+    // A file of this name may be the user's.
+    if fs::read(&mark).ok().as_deref() != Some(MARKED.as_bytes()) {
         return Ok(false);
     }
     tables::begin_anew(aws).await?;
