@@ -28,6 +28,7 @@ import pathlib
 import queue
 import re
 import signal
+import socket
 import socketserver
 import subprocess
 import sys
@@ -492,6 +493,20 @@ def inflated(parts):
         raise Broken("not one gzip member, though the answer says so")
 
 
+@contextlib.contextmanager
+def signals():
+    """A socket that has a byte once one of the signals has come that end this. The kernel may hand a signal to any thread, and only
+    this byte wakes the main one, in which Python runs a signal's handler: one that waits for a lock sleeps on."""
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        writer.setblocking(False)
+        signal.set_wakeup_fd(writer.fileno())
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, lambda *_: None)
+        yield reader
+        signal.set_wakeup_fd(-1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--s3", required=True, metavar="URL")
@@ -504,16 +519,14 @@ def main():
     parser.add_argument("--hang", type=float, default=60.0, metavar="SECONDS")
     parser.add_argument("--log", type=pathlib.Path, metavar="FILE")
     options = parser.parse_args()
-    ended = threading.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda *_: ended.set())
     with contextlib.ExitStack() as stack:
+        ended = stack.enter_context(signals())
         log = stack.enter_context(open(options.log, "w")) if options.log else sys.stderr
         function = Function(options.binary, options.s3, options.bucket, log, options.gzip, options.environments)
         stack.enter_context(function)
         server = stack.enter_context(Server(function, options.inflate, options.hang_on_empty, options.hang))
         print(f"url {server.base}", flush=True)
-        ended.wait()
+        ended.recv(1)
 
 
 if __name__ == "__main__":
