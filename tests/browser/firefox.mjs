@@ -61,7 +61,7 @@ test("an index leads to its sitemaps, and says how many URLs they list", async (
     }
   });
   await viewing("numbers", "/sitemap_index2.xml", async (page) => {
-    assert.match(await text(page, "#counts"), /^5 sitemaps · 101,198 URLs/);
+    assert.match(await text(page, "#counts"), /^5 sitemaps in this index · 101,198 URLs/);
     assert.equal((await page.$$("#kinds tbody tr")).length, 4);
   });
 });

@@ -20,10 +20,10 @@ test("an index says how many URLs its sitemaps list, by kind and in all", async 
     assert.deepEqual(await heads(page), ["#", "Sitemap", "URLs", "Last change"]);
     assert.deepEqual((await cells(page, "urls")).map((text) => text.split(/\s*\n/)), [["3", "listed elsewhere, too"], ["1,200"], ["50,000"], ["49,998"], ["12", "listed elsewhere, too"]]);
     // What is listed twice counts once.
-    assert.match(await counts(page), /^5 sitemaps · 101,198 URLs · last change .* · 1 kB of XML$/);
+    assert.match(await counts(page), /^5 sitemaps in this index · 101,198 URLs · last change .* · 1 kB of XML$/);
     assert.deepEqual(await kinds(page), [
       ["Kind", "Sitemaps", "URLs"], ["news", "1", "3 listed elsewhere, too"], ["page", "1", "1,200"], ["post", "2", "99,998"],
-      ["video", "1", "12 listed elsewhere, too"], ["All", "5", "101,198"],
+      ["video", "1", "12 listed elsewhere, too"], ["All here", "5", "101,198"],
     ]);
     const times = await page.locator("#kinds time").evaluateAll((all) => all.map((time) => time.dateTime.slice(8, 10)));
     assert.deepEqual(times, ["20", "19", "18", "16", "20"], "the newest of each kind, and of all");
@@ -36,7 +36,7 @@ test("an index says how many URLs its sitemaps list, by kind and in all", async 
     assert.deepEqual(await links(page), ["/post-sitemap.xml", "/post-sitemap2.xml"]);
   });
   await viewing("cascade", "/sitemap_index3.xml", {}, async (page) => {
-    assert.match(await counts(page), /^2 sitemaps · 1,000,000 URLs ·/);
+    assert.match(await counts(page), /^2 sitemaps in this index · 1,000,000 URLs ·/);
     assert.ok(await page.locator("#kinds").isHidden());
   });
 });
@@ -45,7 +45,7 @@ test("an index without numbers, or with those of other lines, shows what it know
   for (const n of [4, 5]) {
     await viewing(`unnumbered-${n}`, `/sitemap_index${n}.xml`, {}, async (page) => {
       assert.deepEqual(await heads(page), ["#", "Sitemap", "Last change"]);
-      assert.match(await counts(page), /^5 sitemaps · last change .* · 1 kB of XML$/);
+      assert.match(await counts(page), /^5 sitemaps( in this index)? · last change .* · 1 kB of XML$/);
       const [first] = await kinds(page);
       assert.deepEqual(first, ["Kind", "Sitemaps", "Last change"]);
       assert.ok(await page.locator("#note").isHidden());
@@ -54,18 +54,18 @@ test("an index without numbers, or with those of other lines, shows what it know
 });
 
 /** What is said at this address: a name for the screenshot, the address, the status that the browser notes, before the page is loaded, its message and what to do. */
-async function says(name, address, { status, before, message, advice, to }) {
+async function says(name, address, { status, before, isShown = !status && !before, message, advice, to }) {
   await viewing(name, "/post-sitemap.xml", {}, async (page, said) => {
     await before?.(page);
     await page.goto(stack.site + address);
     await counted(page);
-    const told = page.locator(status || before ? "#failure" : "#list");
+    const told = page.locator(isShown ? "#list" : "#failure");
     assert.equal(await told.locator("strong").innerText(), message);
     assert.match(await told.locator("p").innerText(), advice);
     assert.deepEqual(await told.locator("a").evaluateAll((all) => all.map((a) => a.getAttribute("href"))), to);
     if (status === 404) assert.ok(await page.locator("#forms").isHidden(), "what is missing has no other form");
     if (status) assert.equal(await counts(page), "not read");
-    assert.equal(await page.getByRole("alert").count(), status || before ? 1 : 0, "what has failed is read aloud");
+    assert.equal(await page.getByRole("alert").count(), isShown ? 0 : 1, "what has failed is read aloud");
     const errors = said.splice(0);
     if (status) assert.ok(errors.length > 0 && errors.every((error) => error.includes(`${status}`)), errors.join());
     else assert.ok(errors.every((error) => /Failed to load resource/.test(error)), errors.join());
@@ -89,6 +89,8 @@ const breaking = (page) => page.addInitScript(() => {
 test("where nothing can be shown, it says what to do", async () => {
   const here = (address) => stack.site + address;
   await says("missing", "/none-sitemap.xml", { status: 404, message: "There is no such sitemap, or not any more.", advice: /^All sitemaps of this site are in its index/, to: ["/sitemap_index.xml"] });
+  await says("nothing", "/nothing", { status: 404, message: "There is nothing at this address.", advice: /^Waymark publishes sitemaps here: All sitemaps/, to: ["/sitemap_index.xml"] });
+  await says("missing-text", "/none-sitemap.txt", { status: 404, message: "There is no such sitemap, or not any more.", advice: /^All sitemaps/, to: ["/sitemap_index.xml"] });
   await says("missing-index", "/sitemap_index.xml", {
     status: 404, before: (page) => page.route("**/*view=xml", (route) => route.fulfill({ status: 404, body: "Not found" })),
     message: "This site has no sitemaps yet.", advice: /waymark status says how far/, to: [],
@@ -106,7 +108,87 @@ test("where nothing can be shown, it says what to do", async () => {
 test("what has arrived of a broken sitemap is shown", async () => {
   await viewing("rest", "/t-cut-sitemap.xml", {}, async (page) => {
     assert.deepEqual(await links(page), [`${SITE}/a/`]);
-    assert.match(await counts(page), /^1 URL · .* · not all of it$/);
+    assert.match(await counts(page), /^at least 1 URL · at least 1 kB of XML · not all of it$/);
+    assert.match(await page.locator("#summary").innerText(), /^1–1 of at least 1$/);
+    await page.getByLabel("Filter").fill("nowhere");
+    await page.waitForFunction(() => document.getElementById("summary").textContent === "Nothing matches in what is read.");
+  });
+});
+
+test("while it is read, a number is one so far", async () => {
+  await viewing("slow", "/post-sitemap.xml", {}, async (page) => {
+    await page.addInitScript(() => {
+      const whole = window.fetch;
+      window.fetch = async (...asked) => {
+        const text = await (await whole(...asked)).text();
+        const first = text.indexOf("</url>") + "</url>".length;
+        // The page's clock says that a step is over, so it shows what it has.
+        let now = 0;
+        performance.now = () => (now += 1_000);
+        return new Response(new ReadableStream({
+          start(part) {
+            part.enqueue(new TextEncoder().encode(text.slice(0, first)));
+            window.goesOn = () => {
+              part.enqueue(new TextEncoder().encode(text.slice(first)));
+              part.close();
+            };
+          },
+        }));
+      };
+    });
+    await page.reload();
+    await page.waitForFunction(() => /^1 URL so far · .*reading …$/.test(document.getElementById("counts").textContent));
+    await page.evaluate(() => window.goesOn());
+    await counted(page);
+    assert.match(await counts(page), /^\d+ URLs · /);
+  });
+});
+
+const FEED = `<?xml version="1.0" encoding="UTF-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+<id>${SITE}/feed.atom</id>
+<title>Larch</title>
+<updated>2026-11-20T06:00:00+00:00</updated>
+<link rel="self" type="application/atom+xml" href="${SITE}/feed.atom"/>
+<author><name>Larch</name>
+</author>
+<entry>
+<id>${SITE}/ferry/?a=1&amp;b=2</id>
+<title>The ferry &lt;b&gt;is&lt;/b&gt; back</title>
+<link rel="alternate" href="${SITE}/ferry/?a=1&amp;b=2"/>
+<published>2026-11-19T17:30:00+00:00</published>
+<updated>2026-11-20T06:00:00+00:00</updated>
+<summary>And so is its bell.</summary>
+</entry>
+<entry>
+<id>${SITE}/lamp/</id>
+<title>${SITE}/lamp/</title>
+<link rel="alternate" href="${SITE}/lamp/"/>
+<updated>2026-11-19T06:00:00+00:00</updated>
+</entry>
+</feed>
+`;
+
+test("people can read the feed", async () => {
+  const answers = (body) => (page) => page.route("**/feed.atom?view=xml", (route) => route.fulfill({ contentType: "application/atom+xml", body }));
+  await viewing("feed", "/post-sitemap.xml", {}, async (page) => {
+    await answers(FEED)(page);
+    assert.equal((await page.goto(`${stack.site}/feed.atom`)).status(), 200);
+    await counted(page);
+    assert.equal(await page.locator("h1").innerText(), "Recent changes");
+    assert.deepEqual(await heads(page), ["#", "Page", "Published", "Last change"]);
+    assert.deepEqual(await links(page), [`${SITE}/ferry/?a=1&b=2`, `${SITE}/lamp/`]);
+    assert.deepEqual((await page.locator("tbody td.loc > a").allInnerTexts()), ["The ferry <b>is</b> back", "/lamp/"]);
+    assert.equal(await page.locator(".about").innerText(), "And so is its bell.");
+    assert.match(await counts(page), /^2 changes · last change .* · 1 kB of XML$/);
+    assert.match(await page.locator("#note").innerText(), /feed reader/);
+    assert.deepEqual(await page.locator("#forms a").evaluateAll((all) => all.map((a) => a.getAttribute("href"))), ["?view=xml"]);
+    assert.equal(await page.locator("#up").getAttribute("href"), "/sitemap_index.xml");
+    await page.getByLabel("Filter").fill("bell");
+    await page.waitForFunction(() => document.getElementById("summary").textContent === "1–1 of 1 that match");
+  });
+  await says("feed-empty", "/feed.atom", {
+    before: answers(FEED.replace(/<entry>[^]*<\/entry>\n/, "")), isShown: true, message: "No page has changed lately.", advice: /^A change stays here for two days\. All sitemaps/, to: ["/sitemap_index.xml"],
   });
 });
 

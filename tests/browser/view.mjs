@@ -204,24 +204,40 @@ test("filter, order and page are in the address: back, reload and a sent link le
 });
 
 test("it can be used by keyboard, and read aloud", async () => {
-  for (const [name, options] of [["keyboard", {}], ["phone", PHONE]]) {
-    await viewing(name, "/t-pages-sitemap.xml", options, async (page) => {
-      assert.equal(await page.getByRole("table", { name: "Pages" }).count(), 1);
-      assert.equal(await page.getByRole("row").count(), 61);
-      assert.equal(await page.getByRole("columnheader").count(), 7);
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(overflow <= 0, `${overflow} pixels stick out`);
-      await page.keyboard.press("/");
-      assert.equal(await page.evaluate(() => document.activeElement.id), "filter");
-      const header = page.getByRole("columnheader", { name: "Priority" });
-      await header.getByRole("button").focus();
-      for (const order of ["descending", "ascending", "none"]) {
-        await page.keyboard.press("Enter");
-        assert.equal(await header.getAttribute("aria-sort"), order);
-        assert.equal(await page.evaluate(() => document.activeElement.dataset.sort), "priority", "the focus stays");
-      }
-    });
-  }
+  await viewing("keyboard", "/t-pages-sitemap.xml", {}, async (page) => {
+    assert.equal(await page.getByRole("table", { name: "Pages" }).count(), 1);
+    assert.equal(await page.getByRole("row").count(), 61);
+    assert.equal(await page.getByRole("columnheader").count(), 7);
+    assert.ok(await page.getByLabel("Sort").isHidden(), "the heads sort");
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "filter");
+    const header = page.getByRole("columnheader", { name: "Priority" });
+    await header.getByRole("button").focus();
+    for (const order of ["descending", "ascending", "none"]) {
+      await page.keyboard.press("Enter");
+      assert.equal(await header.getAttribute("aria-sort"), order);
+      assert.equal(await page.evaluate(() => document.activeElement.dataset.sort), "priority", "the focus stays");
+    }
+  });
+});
+
+test("a phone shows a row as a block, without a head, and sorts by a list", async () => {
+  await viewing("phone", "/t-pages-sitemap.xml", PHONE, async (page) => {
+    assert.equal(await page.getByRole("table", { name: "Pages" }).count(), 1);
+    assert.equal(await page.getByRole("row").count(), 60);
+    assert.ok(await page.locator("#list thead").isHidden());
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `${overflow} pixels stick out`);
+    const listed = await links(page);
+    const orders = await page.getByLabel("Sort").locator("option").allInnerTexts();
+    assert.deepEqual(orders.slice(0, 5), ["as listed", "Page ↑", "Page ↓", "Last change ↓", "Last change ↑"]);
+    await page.getByLabel("Sort").selectOption("Priority ↓");
+    assert.equal(new URL(page.url()).search, "?sort=-priority");
+    const priorities = await cells(page, "priority");
+    assert.deepEqual(priorities, priorities.toSorted().reverse());
+    await page.getByLabel("Sort").selectOption("as listed");
+    assert.deepEqual(await links(page), listed);
+  });
 });
 
 test("dark is the system's choice, until somebody chooses", async () => {
@@ -243,7 +259,7 @@ test("a missing sitemap is missing for people too", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   assert.equal((await crawled("/none-sitemap.xml")).body.toString(), "Not found\n");
-  for (const address of ["/none-sitemap.xml", "/post-sitemap99.xml", "/sitemap_index99.xml", "/nothing"]) {
+  for (const address of ["/none-sitemap.xml", "/post-sitemap99.xml", "/sitemap_index99.xml", "/none-sitemap.txt", "/nothing"]) {
     assert.equal((await page.goto(stack.site + address)).status(), 404, address);
   }
   await context.close();

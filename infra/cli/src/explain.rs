@@ -6,6 +6,7 @@ use std::ops::Deref;
 use engine::content::RESERVED_ID;
 use engine::error::EngineError;
 use engine::keys::{self, ShardId};
+use engine::regenerate::feed::FEED_PERIOD;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use sitemap::loc::Loc;
@@ -25,6 +26,10 @@ use find::{Found, Named, find, one_sided};
 
 /// Lookups at the same time.
 const READS: usize = 16;
+/// The minutes after which a change is in the published feed. It is published at once, or a minute after the last one by the run of
+/// `sweep` that follows.
+const FEED_SHOWS_WITHIN_MINUTES: i64 = 2 * FEED_PERIOD / 60;
+
 /// Why an address or a record is listed or left out. Reads as its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
@@ -375,7 +380,9 @@ impl Page {
             line(format!("waits for room in the translation group {group}"));
         }
         if let Some(at) = self.in_feed_since {
-            line(format!("in the feed since {at}"));
+            line(format!(
+                "in the feed since {at}; feed.atom shows it within {FEED_SHOWS_WITHIN_MINUTES} minutes of that"
+            ));
         }
         if self.for_llms {
             line("in llms.txt, if it is among the newest that fit".to_owned());

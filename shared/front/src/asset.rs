@@ -78,8 +78,8 @@ impl Asset {
     pub fn changed(self) -> Option<i64> {
         let at = match self {
             Self::Css | Self::Xsl | Self::VideoXsl | Self::NewsXsl => "2026-11-21T08:22:56Z",
-            Self::ViewCss => "2026-11-25T06:41:00Z",
-            Self::ViewScript => "2026-11-25T06:41:00Z",
+            Self::ViewCss => "2026-11-28T21:55:00Z",
+            Self::ViewScript => "2026-11-28T21:55:00Z",
         };
         When::parse(at).ok().map(When::seconds)
     }
@@ -108,8 +108,8 @@ mod tests {
             ("646aaf55-3395", sheets),
             ("5c5f145d-2422", sheets),
             ("e29d1ae6-2007", sheets),
-            ("00cf686b-7935", at("2026-11-25T06:41:00Z")),
-            ("abf927ef-26830", at("2026-11-25T06:41:00Z")),
+            ("6d4760a5-7958", at("2026-11-28T21:55:00Z")),
+            ("7f87dc90-29683", at("2026-11-28T21:55:00Z")),
         ];
         let expected = expected.map(|(digest, changed)| (digest.to_owned(), changed));
         assert_eq!(texts, expected);

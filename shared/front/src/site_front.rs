@@ -133,13 +133,13 @@ impl SiteFront {
             return Ok(method_not_allowed());
         }
         let Some((site, route)) = asked.site.zip(asked.route.as_ref()) else {
-            return Ok(not_found());
+            return Ok(absent(asked.reader));
         };
         match route {
             // The same on every site. No site is looked up, so a function that has just started needs no client.
             Route::Redirect(location) => Ok(moved(location)),
             Route::Asset(asset) => Ok(sent_asset(*asset, asked.condition.as_ref())),
-            Route::KeyFile(key) => self.key_file(site, key).await,
+            Route::KeyFile(key) => self.key_file(site, key, asked.reader).await,
             Route::Object(key, form) => {
                 let variant = Variant::of(*form, asked.is_encoded);
                 self.document(site, key, variant, asked).await
@@ -157,7 +157,7 @@ impl SiteFront {
         let now = self.runtime.now();
         let is_closed = |file: &SiteFile| matches!(closure(file, key), Closure::Closed(_));
         let file = self.sites.get(&*self.objects, site, now, is_closed).await?;
-        let absent = || absent(asked.reader, variant);
+        let absent = || absent(asked.reader);
         let Some(file) = file else {
             return Ok(absent());
         };
@@ -175,13 +175,14 @@ impl SiteFront {
             closure,
             now,
         };
-        let mut answer = if variant.is_document() && asked.reader == Reader::Person {
+        let has_view = variant.is_document() || matches!(key, ObjectKey::Feed { .. });
+        let mut answer = if has_view && asked.reader == Reader::Person {
             self.viewed(&lookup).await?
         } else {
             self.published(&lookup).await?
         };
         if let Some(answer) = &mut answer
-            && variant.is_document()
+            && has_view
             && asked.reader.is_navigation()
         {
             answer.headers_mut().insert(CACHE_CONTROL, view::PRIVATE);
@@ -190,13 +191,18 @@ impl SiteFront {
     }
 
     /// Returns the file that proves the site's ownership of an IndexNow key. Returns `None` if the site does not have this key.
-    async fn key_file(&self, site: &str, key: &str) -> Result<Response<Body>, ObjectError> {
+    async fn key_file(
+        &self,
+        site: &str,
+        key: &str,
+        reader: Reader,
+    ) -> Result<Response<Body>, ObjectError> {
         let now = self.runtime.now();
         let is_other = |file: &SiteFile| file.indexnow_key.as_deref() != Some(key);
         let file = self.sites.get(&*self.objects, site, now, is_other).await?;
         Ok(match file {
             Some(file) if !is_other(&file) => plain(StatusCode::OK, BRIEF, key.to_owned()),
-            _ => not_found(),
+            _ => absent(reader),
         })
     }
 
@@ -337,23 +343,16 @@ fn moved(location: &str) -> Response<Body> {
     // A route's path is ASCII without control characters, so this always works. If it did not, a 404 would be right.
     match HeaderValue::try_from(location) {
         Ok(location) => response.headers_mut().insert(LOCATION, location),
-        Err(_) => return not_found(),
+        Err(_) => return absent(Reader::Program),
     };
     response
 }
 
-fn not_found() -> Response<Body> {
-    plain(StatusCode::NOT_FOUND, BRIEF, "Not found\n")
-}
-
-/// Returns the 404. A person who opens a sitemap in a browser gets the view with it, which explains what to do. A closed object
-/// looks the same as one that never existed.
-fn absent(reader: Reader, variant: Variant) -> Response<Body> {
-    if !variant.is_document() {
-        return not_found();
-    }
+/// Returns the 404. A person gets the view with it, which explains what to do. A closed object looks the same as one that never
+/// existed.
+fn absent(reader: Reader) -> Response<Body> {
     if reader != Reader::Person {
-        let mut response = not_found();
+        let mut response = plain(StatusCode::NOT_FOUND, BRIEF, "Not found\n");
         response.headers_mut().insert(VARY, VARY_VALUE);
         return response;
     }

@@ -1,10 +1,10 @@
 //! The view for people: a page that fetches its own path as XML and shows it as a table.
 //!
-//! Only a browser that opens a sitemap gets the view. Only browsers send `Sec-Fetch-Dest: document`, and only for navigations.
-//! Accept is not read, because crawlers ask for text/html too. A program that drives a browser is recognized by its User-Agent,
-//! or by `SIGNATURE_AGENT`.
+//! Only a browser that opens a sitemap, an index, the feed or what is not there gets the view. Only browsers send
+//! `Sec-Fetch-Dest: document`, and only for navigations. Accept is not read, because crawlers ask for text/html too. A program that
+//! drives a browser is recognized by its User-Agent, or by `SIGNATURE_AGENT`.
 //!
-//! - The page is the same for every sitemap, even for one that does not exist (a 404). It contains nothing of a document or a
+//! - The page is the same for all of them, even for an address where there is nothing (a 404). It contains nothing of a document or a
 //!   request, so there is nothing to escape. Its script reads the XML and makes elements of it.
 //! - No cache stores the page, nor the XML that a navigation gets. So no cache can give the answer for a person to a crawler, or
 //!   the reverse. The page's own request is not a navigation, and its answer is cached as for every crawler.

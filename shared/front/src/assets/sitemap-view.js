@@ -6,12 +6,14 @@
 
 // What the publisher writes: fixed prefixes, `>` escaped also in attributes, no CDATA, and in front of an index's root one
 // comment with the number of URLs of each sitemap, which an older index does not have.
-const ENTRY = /<(url|sitemap)>([^]*?)<\/\1>/g;
+const ENTRY = /<(url|sitemap|entry)>([^]*?)<\/\1>/g;
 const TAG = /<([\w:]+)([^>]*)>([^<]*)/g;
-const END = /<\/(urlset|sitemapindex)>\s*$|<(urlset|sitemapindex)\b[^>]*\/>\s*$/;
+const END = /<\/(urlset|sitemapindex|feed)>\s*$|<(urlset|sitemapindex)\b[^>]*\/>\s*$/;
 const COUNTS = /<!-- Index (\d+) of (\d+)\. URLs of each sitemap[^:]*:([\d [\]]*) -->/;
 const KIND = /^\/(.+)-sitemap\d*\.xml$/;
 const PLAIN = new Set(["loc", "lastmod", "changefreq", "priority"]);
+// What a change of the feed says, and what a page of a sitemap calls it. Its id is its address.
+const FEED = new Map([["id", "loc"], ["title", "title"], ["summary", "summary"], ["published", "published"], ["updated", "lastmod"]]);
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 // Work is interrupted after so many milliseconds: half of what makes a frame late at 30 a second.
@@ -21,6 +23,7 @@ const DEFAULT_SIZE = 100;
 const SHOWN_VIDEOS = 3;
 const COPIED_MS = 2_000;
 const INDEX_PATH = "/sitemap_index.xml";
+const FEED_PATH = "/feed.atom";
 
 const $ = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en");
@@ -29,6 +32,7 @@ const minute = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle
 const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const UNITS = [["year", 31_557_600], ["month", 2_629_800], ["day", 86_400], ["hour", 3_600], ["minute", 60]];
 
+const isFeed = location.pathname === FEED_PATH;
 const rows = [];
 const totals = { images: 0, videos: 0, bytes: 0, newest: -Infinity };
 let isIndex = false;
@@ -64,10 +68,15 @@ function readable(address) {
 }
 
 function entry(body) {
-  const row = { n: rows.length + 1, loc: "", lastmod: "", changefreq: "", priority: "", images: [], videos: [], news: null, links: [] };
+  const row = {
+    n: rows.length + 1, loc: "", lastmod: "", changefreq: "", priority: "", images: [], videos: [], news: null, links: [],
+    title: "", summary: "", published: "", // of the feed
+  };
   for (const [, tag, attributes, raw] of body.matchAll(TAG)) {
     const [prefix, name] = tag.includes(":") ? tag.split(":") : ["", tag];
-    if (prefix === "") {
+    if (isFeed) {
+      if (FEED.has(name)) row[FEED.get(name)] = text(raw);
+    } else if (prefix === "") {
       if (PLAIN.has(name)) row[name] = text(raw);
     } else if (tag === "image:loc") {
       row.images.push(text(raw));
@@ -82,6 +91,9 @@ function entry(body) {
     }
   }
   row.name = readable(row.loc);
+  if (row.news) [row.title, row.published] = [row.news.get("title") ?? "", row.news.get("publication_date") ?? ""];
+  // A page without a title has its address as one.
+  if (row.title === row.loc) row.title = "";
   row.time = Date.parse(row.lastmod);
   row.count = numbers?.counts[rows.length];
   totals.images += row.images.length;
@@ -157,9 +169,15 @@ const again = (label) => element("a", { href: location.href }, label);
 const all = (label) => element("a", { href: INDEX_PATH }, label);
 const repaired = () => ["If it stays so and you run the site: ", command("waymark audit --repair"), " writes what is damaged anew. The daily audit does so, too."];
 
-const missing = () => location.pathname === INDEX_PATH
-  ? new Missing("This site has no sitemaps yet.", "They appear when all of its pages are read. If you run the site, ", command("waymark status"), " says how far that is.")
-  : new Missing("There is no such sitemap, or not any more.", all("All sitemaps"), " of this site are in its index. A sitemap goes when its last page has gone, or when settings close it.");
+const NAME = /-sitemap\d*\.(xml|txt)(\.gz)?$|^\/sitemap_index/;
+
+function missing() {
+  const path = location.pathname;
+  if (path === INDEX_PATH) return new Missing("This site has no sitemaps yet.", "They appear when all of its pages are read. If you run the site, ", command("waymark status"), " says how far that is.");
+  if (isFeed) return new Missing("This site has no feed.", "It is not published yet, or the site is not public, or its settings want no feed. ", all("All sitemaps"), " are in the index.");
+  if (!NAME.test(path)) return new Missing("There is nothing at this address.", "Waymark publishes sitemaps here: ", all("All sitemaps"), " of this site are in its index.");
+  return new Missing("There is no such sitemap, or not any more.", all("All sitemaps"), " of this site are in its index. A sitemap goes when its last page has gone, or when settings close it.");
+}
 
 const unreadable = (status) => new Trouble(`This sitemap cannot be read (${status}).`, again("Try again"), " in a minute. ", ...repaired());
 
@@ -169,7 +187,7 @@ const unreached = () => rows.length
   ? new Trouble("The connection broke: what is shown is not all of it.", again("Read it again"), ".")
   : new Trouble("This sitemap cannot be reached.", "See whether you are online, then ", again("try again"), ".");
 
-const empty = () => isIndex
+const empty = () => isFeed ? new Trouble("No page has changed lately.", "A change stays here for two days. ", all("All sitemaps"), " list every page.") : isIndex
   ? new Trouble("No sitemap is listed.", "No page of this site can be listed, or the site is not public. If you run it, ", command("waymark status"), " says which, and ", command("waymark explain"), " why a page is left out.")
   : new Trouble("Nothing is listed.", "Its last page has gone, and so will this sitemap. ", all("All sitemaps"), " with pages are in the index. If you run the site and miss a page, ", command("waymark explain"), " says why it is left out.");
 
@@ -205,7 +223,7 @@ function go(change, { replace = false } = {}) {
 }
 
 const words = (row) => row.words ??= [
-  row.loc, row.name, row.news?.get("title"), row.news?.get("name"), ...row.videos.map((video) => video.get("title")),
+  row.loc, row.name, row.title, row.summary, row.news?.get("name"), ...row.videos.map((video) => video.get("title")),
 ].join("\n").toLowerCase();
 
 const isNone = (key) => key === "" || Number.isNaN(key);
@@ -312,11 +330,11 @@ function videoLine(video) {
 
 function page(row) {
   if (isIndex) return [sitemapLink(row), copyLoc(row)];
-  const title = row.news?.get("title");
   return [
-    link(row.loc, title || row.name),
+    link(row.loc, row.title || row.name),
     copyLoc(row),
-    title && element("small", {}, row.name),
+    row.title && element("small", {}, row.name),
+    row.summary && element("p", { className: "about" }, row.summary),
     ...row.videos.slice(0, SHOWN_VIDEOS).map(videoLine),
     folded(`${number.format(row.videos.length - SHOWN_VIDEOS)} more`, row.videos.slice(SHOWN_VIDEOS), videoLine),
   ];
@@ -326,9 +344,9 @@ const urls = (count, isRepeated) => [number.format(count), isRepeated ? " " : ""
 
 const COLUMNS = [
   { key: "n", label: "#", value: (row) => row.n, cell: (row) => [number.format(row.n)] },
-  { key: "loc", label: "Page", value: (row) => row.news?.get("title") || row.name, cell: page },
+  { key: "loc", label: "Page", value: (row) => row.title || row.name, cell: page },
   { key: "urls", label: "URLs", value: (row) => row.count?.urls ?? "", cell: (row) => row.count ? urls(row.count.urls, row.count.isRepeated) : [] },
-  { key: "published", label: "Published", value: (row) => Date.parse(row.news?.get("publication_date")), cell: (row) => [moment(row.news?.get("publication_date"))] },
+  { key: "published", label: "Published", value: (row) => Date.parse(row.published), cell: (row) => [moment(row.published)] },
   { key: "publication", label: "Publication", value: (row) => row.news?.get("name") ?? "", cell: (row) => [row.news?.get("name"), row.news && element("small", {}, row.news.get("language") ?? "")] },
   { key: "lastmod", label: "Last change", value: (row) => row.time, cell: (row) => [moment(row.lastmod)] },
   { key: "images", label: "Images", value: (row) => row.images.length || "", cell: (row) => [folded(number.format(row.images.length), row.images, (image) => element("p", {}, link(image, image)))] },
@@ -348,24 +366,36 @@ function columns() {
   return known.columns;
 }
 
+const labelled = ({ key, label }) => key === "loc" && isIndex ? "Sitemap" : label;
+
+/** The orders of a column, as people look for them: first, then turned. */
+const orders = ({ key }) => key === "loc" || key === "n" ? [key, `-${key}`] : [`-${key}`, key];
+
+/** The choice of an order where the table has no heads: on phones. */
+function sorting(sort) {
+  const all = columns().filter(({ key }) => key !== "n").flatMap((column) => orders(column).map((order) =>
+    element("option", { value: order }, `${labelled(column)} ${order.startsWith("-") ? "↓" : "↑"}`)));
+  $("sort").replaceChildren(element("option", { value: "" }, "as listed"), ...all);
+  $("sort").value = sort;
+}
+
 function table(first, sort) {
   const [key, isDown] = [sort.replace(/^-/, ""), sort.startsWith("-")];
   // The roles keep it a table where the narrow layout makes blocks of its rows.
   const heads = columns().map((column) => {
     const isSorted = column.key === key;
-    const label = column.key === "loc" && isIndex ? "Sitemap" : column.label;
-    const button = element("button", { type: "button", "data-sort": column.key }, label, isSorted && element("span", { "aria-hidden": "true" }, isDown ? " ↓" : " ↑"));
+    const button = element("button", { type: "button", "data-sort": column.key }, labelled(column), isSorted && element("span", { "aria-hidden": "true" }, isDown ? " ↓" : " ↑"));
     button.addEventListener("click", () => {
-      // As people look for it first, then turned, then as in the sitemap.
-      const ways = column.key === "loc" || column.key === "n" ? [column.key, `-${column.key}`] : [`-${column.key}`, column.key];
-      go({ sort: ways[ways.indexOf(sort) + 1] ?? "" });
+      // In the end as in the sitemap.
+      const all = orders(column);
+      go({ sort: all[all.indexOf(sort) + 1] ?? "" });
       document.querySelector(`[data-sort="${column.key}"]`)?.focus();
     });
     return element("th", { scope: "col", role: "columnheader", className: column.key, "aria-sort": isSorted ? (isDown ? "descending" : "ascending") : "none" }, button);
   });
   const body = first.map((row) => element("tr", { role: "row" }, ...columns().map((column) =>
     element("td", { role: "cell", className: column.key, "data-label": column.label }, ...column.cell(row)))));
-  return element("table", { role: "table", "aria-label": isIndex ? "Sitemaps" : "Pages" },
+  return element("table", { role: "table", "aria-label": isIndex ? "Sitemaps" : isFeed ? "Changes" : "Pages" },
     element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, ...heads)),
     element("tbody", { role: "rowgroup" }, ...body));
 }
@@ -414,7 +444,7 @@ function kinds() {
     const label = element("a", { href: address({ ...state(), page: 1, sort: "", q: `/${kind}-sitemap` }) }, kind);
     return line(element("th", { scope: "row" }, kind ? label : "other"), of, hasCounts && urls(sum(of), of[0].count.isRepeated));
   });
-  const total = line(element("th", { scope: "row" }, "All"), rows, hasCounts && urls(sum(listedOnce(rows))));
+  const total = line(element("th", { scope: "row" }, isOneOfMany() ? "All here" : "All"), rows, hasCounts && urls(sum(listedOnce(rows))));
   const heads = ["Kind", "Sitemaps", hasCounts && "URLs", "Last change"].filter(Boolean).map((label) => element("th", { scope: "col" }, label));
   $("kinds").replaceChildren(element("table", { className: "kinds", "aria-label": "Kinds of sitemaps" },
     element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...body), element("tfoot", {}, total)));
@@ -423,10 +453,18 @@ function kinds() {
 /** What the numbers of an index are. */
 function note() {
   const hasRepeated = rows.some(({ count }) => count?.isRepeated);
+  if (isFeed) {
+    $("note").textContent = "This is a feed. A feed reader that has its address tells you of every change; a change stays in it for two days, and a new one may take two minutes to appear.";
+    $("note").hidden = !isComplete || rows.length === 0;
+    return;
+  }
   $("note").textContent = "A last change is that of a sitemap's newest page. URLs are as the index has counted them, which is written seconds after a sitemap."
     + (hasRepeated ? " What is listed elsewhere, too, is not in the sum." : "");
   $("note").hidden = !rows.some(({ count }) => count);
 }
+
+/** Whether there are further indexes, so that the numbers of this one are not the site's. */
+const isOneOfMany = () => isIndex && numbers?.of > 1;
 
 /** The indexes before and behind this one. */
 function neighbours() {
@@ -436,6 +474,9 @@ function neighbours() {
     element("a", { href: n === 1 ? INDEX_PATH : `/sitemap_index${n}.xml` }, n < index ? `${arrow} Index ${n}` : `Index ${n} ${arrow}`)));
   $("indexes").hidden = !isIndex || of < 2;
 }
+
+/** Numbers of a document of which not all is read look so. */
+const asRead = (label) => isComplete ? ($("failure").hidden ? label : `at least ${label}`) : `${label} so far`;
 
 const plural = (count, one, many) => `${number.format(count)} ${count === 1 ? one : many}`;
 
@@ -454,12 +495,13 @@ function counts() {
   }
   const size = totals.bytes < 100_000 ? `${Math.ceil(totals.bytes / 1000)} kB` : `${(totals.bytes / 1_000_000).toFixed(1)} MB`;
   $("counts").textContent = [
-    isIndex ? plural(rows.length, "sitemap", "sitemaps") : plural(rows.length, "URL", "URLs"),
+    asRead(isIndex ? plural(rows.length, "sitemap", "sitemaps") : isFeed ? plural(rows.length, "change", "changes") : plural(rows.length, "URL", "URLs"))
+      + (isOneOfMany() ? " in this index" : ""),
     isIndex && isComplete && listed(),
-    totals.images && plural(totals.images, "image", "images"),
-    totals.videos && plural(totals.videos, "video", "videos"),
-    isComplete && Number.isFinite(totals.newest) && `last change ${since(totals.newest)}`,
-    isComplete ? `${size} of XML` : "reading …",
+    totals.images && asRead(plural(totals.images, "image", "images")),
+    totals.videos && asRead(plural(totals.videos, "video", "videos")),
+    isComplete && $("failure").hidden && Number.isFinite(totals.newest) && `last change ${since(totals.newest)}`,
+    isComplete ? asRead(`${size} of XML`) : "reading …",
     isComplete && !$("failure").hidden && "not all of it",
   ].filter(Boolean).join(" · ");
 }
@@ -475,9 +517,10 @@ function show() {
   $("size").value = wanted.size;
   const isEmpty = rows.length === 0 && $("failure").hidden;
   $("list").replaceChildren(...first.length ? [table(first, wanted.sort)] : isEmpty ? told(empty()) : []);
-  const range = `${number.format(start + 1)}–${number.format(start + first.length)}${isComplete ? ` of ${number.format(found.length)}` : ""}`;
-  $("summary").textContent = found.length ? range + (wanted.q ? " that match" : "") : "Nothing matches.";
+  const range = `${number.format(start + 1)}–${number.format(start + first.length)}${isComplete ? ` of ${asRead(number.format(found.length))}` : ""}`;
+  $("summary").textContent = found.length ? range + (wanted.q ? " that match" : "") : `Nothing matches${isComplete && $("failure").hidden ? "" : " in what is read"}.`;
   pager(wanted, last);
+  sorting(wanted.sort);
   $("tools").hidden = rows.length === 0;
   counts();
 }
@@ -501,8 +544,8 @@ function name() {
   const file = location.pathname.slice(1);
   const isFirstIndex = location.pathname === INDEX_PATH;
   const host = parsed(rows[0]?.loc)?.host ?? location.host;
-  $("name").textContent = isFirstIndex ? host : file;
-  document.title = isFirstIndex ? `Sitemaps of ${host}` : `${file} · ${host}`;
+  $("name").textContent = isFirstIndex ? host : isFeed ? "Recent changes" : file;
+  document.title = isFirstIndex ? `Sitemaps of ${host}` : isFeed ? `Recent changes of ${host}` : `${file} · ${host}`;
   $("up").hidden = isFirstIndex;
 }
 
@@ -540,13 +583,15 @@ function start() {
   theme();
   name();
   const path = location.pathname;
-  const forms = [["View XML", "?view=xml"], ["gzip", `${path}.gz`]];
-  if (!path.startsWith("/sitemap_index")) forms.push(["Text", path.replace(/\.xml$/, ".txt")]);
-  forms.push(["Feed", "/feed.atom"]);
+  const forms = [["View XML", "?view=xml"]];
+  if (!isFeed) forms.push(["gzip", `${path}.gz`]);
+  if (!isFeed && !path.startsWith("/sitemap_index")) forms.push(["Text", path.replace(/\.xml$/, ".txt")]);
+  if (!isFeed) forms.push(["Feed", FEED_PATH]);
   const own = location.origin + path;
   $("address").textContent = own;
   $("forms").replaceChildren(...forms.map(([label, href]) => element("a", { href }, label)), copyButton(own, "Copy URL"));
   $("size").replaceChildren(...SIZES.map((size) => element("option", { value: size }, number.format(size))));
+  $("sort").addEventListener("change", (event) => go({ sort: event.target.value }));
   $("size").addEventListener("change", (event) => go({ size: Number(event.target.value) }));
   let typing;
   $("filter").addEventListener("input", (event) => {

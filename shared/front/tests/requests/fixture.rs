@@ -180,4 +180,6 @@ pub(crate) fn feed() -> ObjectKey {
 
 /// The header that a browser sends when a person opens an address.
 pub(crate) const NAVIGATION: (&str, &str) = ("sec-fetch-dest", "document");
+/// The header that a browser sends when a script asks.
+pub(crate) const FETCH: (&str, &str) = ("sec-fetch-dest", "empty");
 pub(crate) const GZIP: (&str, &str) = ("accept-encoding", "gzip, deflate, br");

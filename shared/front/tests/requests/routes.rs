@@ -72,14 +72,14 @@ async fn the_feed_is_sent_as_it_is_stored_or_as_gzip() {
     fixture.wait(GRACE_SECONDS + 1);
     for (headers, encoding, tag) in [
         (&[][..], None, "\"0123abcd\""),
-        (&[NAVIGATION], None, "\"0123abcd\""),
+        (&[FETCH], None, "\"0123abcd\""),
         (
             &[("accept-encoding", "gzip;q=0.1, identity")],
             None,
             "\"0123abcd\"",
         ),
         (&[GZIP], Some("gzip"), "W/\"0123abcd-gzip\""),
-        (&[GZIP, NAVIGATION], Some("gzip"), "W/\"0123abcd-gzip\""),
+        (&[GZIP, FETCH], Some("gzip"), "W/\"0123abcd-gzip\""),
     ] {
         let answer = fixture.get("/feed.atom", headers).await;
         match encoding {

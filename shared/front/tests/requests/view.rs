@@ -3,12 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use front::{SITE_FILE_TTL_SECONDS, SITE_HOST_HEADER};
-use http::Method;
+use http::{Method, StatusCode};
 
-use crate::bucket::{document, index, shard};
+use crate::bucket::{document, index, shard, stored};
 use crate::fixture::*;
 
 const HTML_TYPE: &str = "text/html; charset=utf-8";
+const FEED_TYPE: &str = "application/atom+xml; charset=utf-8";
 const PRIVATE: &str = "private, no-store";
 const CRAWLER: (&str, &str) = ("user-agent", "Mozilla/5.0 (compatible; Googlebot/2.1)");
 /// A header of an agent that signs its requests. Its User-Agent is that of a browser.
@@ -22,12 +23,16 @@ const HTML: (&str, &str) = (
 async fn a_person_sees_a_page() {
     let fixture = Fixture::new();
     fixture.bucket.insert(&index(2), document(INDEX, 3));
+    fixture
+        .bucket
+        .insert(&feed(), stored(FEED.into(), FEED.len(), 0));
     let mut pages = Vec::new();
     for path in [
         "/sitemap_index.xml",
         "/sitemap_index2.xml",
         "/post-sitemap.xml",
         "/post-sitemap2.xml?page=3&q=x&sort=-lastmod",
+        "/feed.atom",
     ] {
         for headers in [
             &[NAVIGATION][..],
@@ -102,6 +107,9 @@ async fn a_crawler_gets_the_document_whatever_it_accepts() {
 #[tokio::test]
 async fn no_cache_keeps_what_a_navigation_gets() {
     let fixture = Fixture::new();
+    fixture
+        .bucket
+        .insert(&feed(), stored(FEED.into(), FEED.len(), 0));
     for (path, headers) in [
         ("/post-sitemap.xml", &[NAVIGATION, CRAWLER][..]),
         ("/post-sitemap.xml", &[NAVIGATION, SIGNED]),
@@ -109,9 +117,15 @@ async fn no_cache_keeps_what_a_navigation_gets() {
         ("/post-sitemap.xml?view=xml", &[NAVIGATION]),
         ("/post-sitemap.xml?a=b&view=xml", &[NAVIGATION, GZIP]),
         ("/sitemap_index.xml?view=xml", &[NAVIGATION]),
+        ("/feed.atom?view=xml", &[NAVIGATION]),
+        ("/feed.atom", &[NAVIGATION, CRAWLER]),
     ] {
         let answer = fixture.get(path, headers).await;
-        assert_eq!(answer.header("content-type"), Some(XML_TYPE), "{path}");
+        let content_type = match path.starts_with("/feed") {
+            true => FEED_TYPE,
+            false => XML_TYPE,
+        };
+        assert_eq!(answer.header("content-type"), Some(content_type), "{path}");
         assert_eq!(answer.header("cache-control"), Some(PRIVATE), "{path}");
         let current = [headers, &[("if-none-match", "*")]].concat();
         let again = fixture.get(path, &current).await;
@@ -137,7 +151,6 @@ async fn other_forms_have_no_view() {
         "/robots.txt",
         "/post-sitemap1.xml",
         "/sitemap.xml",
-        "/nothing",
     ] {
         let (plain, opened) = (
             fixture.get(path, &[]).await,
@@ -200,6 +213,56 @@ async fn what_is_not_shown_is_a_404_with_the_page_that_says_what_to_do() {
     fixture.wait(SITE_FILE_TTL_SECONDS);
     assert_eq!(status("/post-sitemap.xml").await, 404);
     assert_eq!(status("/sitemap_index.xml").await, 200);
+}
+
+#[tokio::test]
+async fn a_person_gets_the_page_for_whatever_is_not_there() {
+    let fixture = Fixture::new();
+    let shown = fixture.get("/sitemap_index.xml", &[NAVIGATION]).await;
+    fixture.bucket.site_file(SITE, false);
+    for path in [
+        "/nothing",
+        "/",
+        "/feed.atom",
+        "/llms.txt",
+        "/none-sitemap.txt",
+        "/none-sitemap.xml.gz",
+        "/0123456789.txt",
+        "/%2e%2e/x",
+    ] {
+        let (get, head) = (
+            fixture.get(path, &[NAVIGATION]).await,
+            fixture.head(path, &[NAVIGATION]).await,
+        );
+        assert_eq!(
+            (get.status, head.status),
+            (StatusCode::NOT_FOUND, StatusCode::NOT_FOUND),
+            "{path}"
+        );
+        assert_eq!(get.headers, head.headers, "{path}");
+        assert_eq!(
+            (&get.headers, &get.body),
+            (&shown.headers, &shown.body),
+            "{path}"
+        );
+        let crawled = fixture.get(path, &[NAVIGATION, CRAWLER]).await;
+        assert_eq!(
+            (crawled.status, crawled.text()),
+            (StatusCode::NOT_FOUND, "Not found\n"),
+            "{path}"
+        );
+        // An intermediate cache must not give it to a person.
+        assert_eq!(crawled.header("vary"), get.header("vary"), "{path}");
+    }
+    // Nor is there anything on a host that is no site's.
+    let host = (SITE_HOST_HEADER, "not a host");
+    let answer = fixture
+        .send(Method::GET, "/nothing", &[host, NAVIGATION])
+        .await;
+    assert_eq!(
+        (answer.status, &answer.body),
+        (StatusCode::NOT_FOUND, &shown.body)
+    );
 }
 
 #[tokio::test]
