@@ -21,7 +21,7 @@ import sys
 import tomllib
 
 import archive
-from sbom import Crates
+from sbom import SECONDS, Crates
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -50,7 +50,7 @@ def template_version(template):
 
 
 def git(*arguments):
-    done = subprocess.run(["git", *arguments], cwd=ROOT, text=True, capture_output=True)
+    done = subprocess.run(["git", *arguments], cwd=ROOT, text=True, capture_output=True, timeout=SECONDS)
     if done.returncode:
         raise SystemExit(f"git {arguments[0]} failed, and a release has to name its commit: {done.stderr.strip()}")
     return done.stdout.strip()

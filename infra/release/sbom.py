@@ -15,10 +15,12 @@ LINE = re.compile(r"^(\d+)(\S+) v(\S+)(?: \(.*)?$")
 LICENCE_FILE = re.compile(r"^(licen[cs]e|copying|notice|unlicen[cs]e|copyright)", re.IGNORECASE)
 RULE = "=" * 78
 NO_FILE = "Its package has no licence file."
+# Of a command: cargo may have to fetch all crates first, or wait for the lock that another cargo holds.
+SECONDS = 1_800
 
 
 def cargo(root, *arguments):
-    return subprocess.run(["cargo", *arguments], cwd=root, check=True, text=True, stdout=subprocess.PIPE).stdout
+    return subprocess.run(["cargo", *arguments], cwd=root, check=True, text=True, stdout=subprocess.PIPE, timeout=SECONDS).stdout
 
 
 def edges(tree):

@@ -342,7 +342,7 @@ class Doors(unittest.TestCase):
             key, certificate = f"{folder}/key.pem", f"{folder}/certificate.pem"
             subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=a.example",
                             "-addext", "subjectAltName=DNS:a.example", "-keyout", key, "-out", certificate],
-                           check=True, capture_output=True)
+                           check=True, capture_output=True, timeout=60)
             tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             tls.load_cert_chain(certificate, key)
             trust = ssl.create_default_context(cafile=certificate)

@@ -16,10 +16,16 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import processes  # noqa: E402
+
 AT = "2026-11-25T00:00:00Z"
 # The aims for a million generated pages, on two cores.
 MAX_SECONDS = 30
 MAX_MEGABYTES = 500
+# Of any command: ten million pages take a while.
+LIMIT_SECONDS = 7_200
 
 
 def generate(path, pages):
@@ -44,8 +50,9 @@ def run(arguments, name=None):
     """Runs a command. Returns its status, its output, the seconds it took, those of CPU, and its peak memory in megabytes."""
     began = time.monotonic()
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE)
-    output = process.stdout.read().decode()
-    _, status, usage = os.wait4(process.pid, 0)
+    with processes.limit(process, LIMIT_SECONDS):
+        output = process.stdout.read().decode()
+        _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - began
     cpu, megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1_000

@@ -19,6 +19,10 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import processes  # noqa: E402
+
 HOST = "https://www.example.com"
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 MOST_BYTES = 300_000_000
@@ -71,12 +75,10 @@ def check(command, arguments, expected):
     """Runs a check, and says what it took. Returns what is wrong."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen([command, "check", *arguments, "--json", "--rate", "0", "--jobs", "4"], stdout=subprocess.PIPE)
-    timer = threading.Timer(PATIENCE, process.kill)
-    timer.start()
-    out = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
+    with processes.limit(process, PATIENCE):
+        out = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    timer.cancel()
     if process.returncode:
         return ["status %d after %.0f s" % (process.returncode, time.monotonic() - began)]
     report = json.loads(out)

@@ -14,8 +14,13 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import processes  # noqa: E402
+
 PER_SITEMAP = 50_000
 MAX_MEGABYTES = 200
+LIMIT_SECONDS = 3_600
 HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
     'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">\n'
@@ -92,12 +97,13 @@ def main():
             )
             # Not the resource usage: that begins with what this script has in memory.
             peak = 0
-            while True:
-                peak = max(peak, high_water(process.pid))
-                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-                if pid:
-                    break
-                time.sleep(0.02)
+            with processes.limit(process, LIMIT_SECONDS):
+                while True:
+                    peak = max(peak, high_water(process.pid))
+                    pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+                    if pid:
+                        break
+                    time.sleep(0.02)
         seconds = time.monotonic() - began
         status = os.waitstatus_to_exitcode(status)
         lines = (folder / "output").read_text(encoding="utf-8").splitlines()

@@ -17,6 +17,12 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import processes  # noqa: E402
+
+# Of an installation, a build, or one that is measured.
+SECONDS = 3_600
 HERE = pathlib.Path(__file__).resolve().parent / "peers"
 FOLDER = pathlib.Path("target/bench").resolve()
 MANIFEST = """[package]
@@ -50,16 +56,18 @@ codegen-units = 1
 def install(only_rust):
     (FOLDER / "rs").mkdir(parents=True, exist_ok=True)
     (FOLDER / "rs/Cargo.toml").write_text(MANIFEST.replace("HERE", str(HERE)), encoding="utf-8")
-    subprocess.run(["cargo", "build", "--quiet", "--release", "--target-dir", FOLDER / "rs/target"], cwd=FOLDER / "rs", check=True)
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--target-dir", FOLDER / "rs/target"], cwd=FOLDER / "rs", check=True,
+                   timeout=SECONDS)
     if only_rust:
         return
     if not (FOLDER / "venv").exists():
-        subprocess.run([sys.executable, "-m", "venv", FOLDER / "venv"], check=True)
-        subprocess.run([FOLDER / "venv/bin/pip", "-q", "install", "django==5.2.*"], check=True)
+        subprocess.run([sys.executable, "-m", "venv", FOLDER / "venv"], check=True, timeout=SECONDS)
+        subprocess.run([FOLDER / "venv/bin/pip", "-q", "install", "django==5.2.*"], check=True, timeout=SECONDS)
     if not (FOLDER / "npm/node_modules/next-sitemap").exists():
         (FOLDER / "npm").mkdir(parents=True, exist_ok=True)
         packages = ["sitemap@9", "next-sitemap@4.2"]
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", FOLDER / "npm", *packages], check=True)
+        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", FOLDER / "npm", *packages], check=True,
+                       timeout=SECONDS)
 
 
 def generate(path, count):
@@ -77,7 +85,8 @@ def generate(path, count):
 
 def measure(arguments):
     process = subprocess.Popen([str(argument) for argument in arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    with processes.limit(process, SECONDS):
+        _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{arguments}: status {process.returncode}")

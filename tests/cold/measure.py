@@ -11,10 +11,8 @@ openssl. Exit status: 1 if a bound is broken."""
 import argparse
 import io
 import json
-import os
 import pathlib
 import re
-import signal
 import statistics
 import subprocess
 import sys
@@ -25,6 +23,10 @@ import zipfile
 from runtime_api import Measured
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import processes  # noqa: E402
+
 BUILT = ROOT / "target/lambda"
 PACKAGES = ["waymark-http", "waymark-ingest", "waymark-regenerate", "waymark-sweep", "waymark-cold"]
 
@@ -32,8 +34,8 @@ PACKAGES = ["waymark-http", "waymark-ingest", "waymark-regenerate", "waymark-swe
 MAX_START, MAX_REDIRECT = 2.0, 1.3
 # A redirect's instructions are the difference between so many and so many more. The first ones fill pools.
 WARM, MORE = 50, 200
-# Of one run under callgrind: seconds.
-TIME_LIMIT = 120
+# Of one run under callgrind, and of the build: seconds.
+TIME_LIMIT, BUILD_LIMIT = 120, 3_600
 
 # Where roots of trust are looked for (rustls-native-certs, openssl-probe).
 CERTIFICATES = re.compile(r'"(/etc/ssl|/etc/pki|/etc/ca-certificates|/etc/certs|/usr/lib/ssl|/usr/share/ca-certificates|'
@@ -120,9 +122,7 @@ def run(name, events=(), wrapper=(), more=()):
                     output.seek(0)
                     raise Wrong(f"{name} did not answer {len(events)} events:\n{output.read().decode(errors='replace')[-2000:]}")
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)  # strace holds back what is sent to it alone
-                process.wait()
+            processes.end(process, is_group=True)  # strace holds back what is sent to it alone
         if len(api.answers) != len(events):
             raise Wrong(f"{name}: {len(api.answers)} answers to {len(events)} events")
         for event, (_, body) in zip(events, api.answers):
@@ -156,7 +156,8 @@ def trusts_the_system():
         certificate = pathlib.Path(folder) / "certificate.pem"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=elsewhere",
                         "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE",
-                        "-keyout", certificate.with_name("key.pem"), "-out", certificate], check=True, capture_output=True)
+                        "-keyout", certificate.with_name("key.pem"), "-out", certificate], check=True, capture_output=True,
+                       timeout=TIME_LIMIT)
         both = certificate.with_name("both.pem")
         both.write_text(certificate.read_text() + certificate.with_name("key.pem").read_text())
         with Measured([], both) as aws:
@@ -175,7 +176,7 @@ def zipped(binary):
 def build():
     """As `sam build` does for each function; in one go the SDK is compiled once."""
     packages = [word for package in PACKAGES for word in ("--package", package)]
-    subprocess.run(["cargo", "lambda", "build", "--release", *packages], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "lambda", "build", "--release", *packages], cwd=ROOT, check=True, timeout=BUILD_LIMIT)
 
 
 def table(*rows):

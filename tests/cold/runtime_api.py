@@ -73,7 +73,7 @@ class Measured(RuntimeApi):
         if self.events:
             return self.events.popleft()
         self.idle.set()
-        self.ended.wait()
+        self.ended.wait(self.timeout_seconds)
         return None
 
     def take(self, kind, handler):

@@ -10,12 +10,19 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 import urllib.parse
 
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import processes  # noqa: E402
+
 ORIGIN_SECONDS = 60
+# Of a call of the function, which takes a millisecond.
+FUNCTION_SECONDS = 60
 
 # using-managed-cache-policies.html
 MANAGED = {
@@ -136,11 +143,13 @@ class ViewerRequest:
         return self
 
     def __exit__(self, *_):
-        self.process.communicate() # ends its input, and it ends
+        with processes.limit(self.process, FUNCTION_SECONDS):
+            self.process.communicate() # ends its input, and it ends
 
     def __call__(self, request):
-        self.process.stdin.write(json.dumps({"version": "1.0", "request": request}) + "\n")
-        line = self.process.stdout.readline()
+        with processes.limit(self.process, FUNCTION_SECONDS, f"answered {request}"):
+            self.process.stdin.write(json.dumps({"version": "1.0", "request": request}) + "\n")
+            line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"the viewer-request function failed on {request}")
         return json.loads(line)

@@ -18,7 +18,7 @@ import tempfile
 import time
 import unittest
 
-from cdn import MANAGED, ROOT, Cdn, Stack
+from cdn import MANAGED, ROOT, Cdn, Stack, processes
 
 WAYMARK = ROOT / "target/debug/waymark"
 STARTS_WITHIN = 120.0
@@ -96,8 +96,7 @@ class Origin:
         self.address, self.s3 = ("127.0.0.1", ports["site"]), ports["s3"]
 
     def end(self):
-        self.process.terminate()
-        self.process.wait()
+        processes.end(self.process)
 
     def direct(self, path, headers=(), host=SITE):
         """What the stack answers itself, without any cache."""

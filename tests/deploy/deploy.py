@@ -24,7 +24,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from emulator import Emulator
+from emulator import COMMAND_SECONDS, Emulator, processes
 from front import Front
 from package import unpacked
 
@@ -105,7 +105,7 @@ class Deployment:
         """The operator's command, told of the stack as docs/OPERATIONS.md has it."""
         where = [] if "--stack" in arguments else ["--stack", STACK]
         done = subprocess.run([self.waymark, *arguments, *where], env=self.emulator.environment, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=COMMAND_SECONDS)
         assert done.returncode == status, f"waymark {arguments}: status {done.returncode}\n{done.stdout}"
         return done.stdout
 
@@ -155,7 +155,7 @@ def expected(content, folder):
     records, answer = folder / "content.jsonl", folder / "expected.json"
     records.write_text("".join(json.dumps(record) + "\n" for record in content.values()))
     text = subprocess.run([sys.executable, ROOT / "tests/outside/expected.py", records], check=True, text=True,
-                          stdout=subprocess.PIPE).stdout
+                          stdout=subprocess.PIPE, timeout=COMMAND_SECONDS).stdout
     answer.write_text(text)
     return {url["loc"] for url in json.loads(text)["urls"]}, answer
 
@@ -168,7 +168,7 @@ class Reader:
         self.base, self.failures, self.requests, self.over = base, [], 0, threading.Event()
 
     def __enter__(self):
-        self.thread = threading.Thread(target=self.read)
+        self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
         return self
 
@@ -181,7 +181,8 @@ class Reader:
 
     def __exit__(self, *_):
         self.over.set()
-        self.thread.join()
+        self.thread.join(PUBLISH_SECONDS)
+        assert not self.thread.is_alive(), f"{self.base} did not answer within {PUBLISH_SECONDS} s"
 
 
 def run(arguments, emulator, package):
@@ -258,7 +259,7 @@ def run(arguments, emulator, package):
             step("the conformance checker, through the distribution")
             _, answer = expected(content, emulator.folder)
             command = [*shlex.split(arguments.checker), cdn.base, "--map", f"https://{host}={cdn.base}", "--expected", answer]
-            subprocess.run(command, check=True)
+            subprocess.run(command, check=True, timeout=COMMAND_SECONDS)
 
         step("the operator's commands")
         print(deployment.operator("audit"), end="")
@@ -451,7 +452,7 @@ def smoke(deployment):
         """Its status, if it is stopped while its records are there: it says what it does."""
         process = subprocess.Popen([str(part) for part in command], env=emulator.environment, text=True,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        with process:
+        with processes.limit(process, COMMAND_SECONDS), process:
             for line in process.stderr:
                 if line.startswith("editing"):
                     process.send_signal(by)
@@ -465,7 +466,8 @@ def smoke(deployment):
     assert left() == 0, "its records are deleted"
     assert (stopped(signal.SIGTERM), left()) == (130, 0), "also if it is interrupted"
     assert stopped(signal.SIGKILL) == -signal.SIGKILL and left(), "it had no time for that"
-    refused = subprocess.run([str(part) for part in command], env=emulator.environment, text=True, capture_output=True)
+    refused = subprocess.run([str(part) for part in command], env=emulator.environment, text=True, capture_output=True,
+                             timeout=COMMAND_SECONDS)
     assert refused.returncode == 2 and "--clean" in refused.stderr, refused
     print(emulator.run(*command, "--clean"), end="")
     assert left() == 0

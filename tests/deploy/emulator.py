@@ -1,4 +1,5 @@
 """An emulator of AWS on loopback (ministack, from PyPI), and clients that can reach nothing else."""
+import contextlib
 import json
 import os
 import pathlib
@@ -11,7 +12,14 @@ import sys
 import time
 import urllib.request
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import processes  # noqa: E402
+
 START_SECONDS = 120
+# Of one command: a deployment on a busy machine takes some minutes.
+COMMAND_SECONDS = 1_200
 
 
 class Emulator:
@@ -63,16 +71,11 @@ class Emulator:
         return self
 
     def __exit__(self, *_):
-        try:
-            os.killpg(self.process.pid, signal.SIGTERM)
-            self.process.wait(20)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            pass
-        try:
+        # It may be killed in the middle of its work: nothing is kept.
+        with contextlib.suppress(TimeoutError):
+            processes.end(self.process, within=20, is_group=True)
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
         self.log.close()
 
     def is_up(self):
@@ -116,7 +119,7 @@ class Emulator:
     def run(self, *command, cwd=None, check=True, extra=None):
         """A command's standard output; what it said otherwise is shown if it fails, and without `check` is returned too."""
         done = subprocess.run([str(part) for part in command], env=self.environment | (extra or {}), cwd=cwd, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=COMMAND_SECONDS)
         if check and done.returncode:
             sys.stderr.write(done.stdout + done.stderr)
             raise SystemExit(f"{command[0]} {command[1]}: status {done.returncode}")

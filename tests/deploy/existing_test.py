@@ -24,6 +24,7 @@ GUARD = f"{PREFIX}*"
 # Documents that stay the site's.
 SITES = {"/robots.txt", "/feed.atom", "/sitemap.css", "/0123abcd.txt"}
 TEMPLATE = ROOT / FOLDER / "cloudformation.yaml"
+SECONDS = 120
 
 
 def write():
@@ -126,10 +127,12 @@ class Behind(unittest.TestCase):
         for listed, gone in [(40, 0), (41, 1)]:
             (site / "sitemap.txt").write_text("".join(f"https://{SITE}/{n}/\n" for n in range(listed)))
             (site / "robots.txt").write_text(f"Sitemap: https://{SITE}/sitemap.txt\n")
-            done = subprocess.run([self.waymark, "diff", site, bucket, "--max-removed", "0"], env=os.environ | access, text=True, capture_output=True)
+            done = subprocess.run([self.waymark, "diff", site, bucket, "--max-removed", "0"], env=os.environ | access, text=True, capture_output=True,
+                                  timeout=SECONDS)
             self.assertEqual(done.returncode, gone, done.stdout + done.stderr)
             self.assertIn(f" {gone} gone", done.stdout)
-        done = subprocess.run([self.waymark, "check", bucket, "--origin", f"https://{SITE}"], env=os.environ | access, text=True, capture_output=True)
+        done = subprocess.run([self.waymark, "check", bucket, "--origin", f"https://{SITE}"], env=os.environ | access, text=True, capture_output=True,
+                              timeout=SECONDS)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("40 URLs", done.stdout)
 

@@ -24,7 +24,7 @@ import urllib.request
 import boto3
 import botocore.config
 import botocore.exceptions
-from emulator import Emulator
+from emulator import Emulator, processes
 
 SECONDS = 600
 BUCKET, GOOD, BAD = "import-rows", "good/", "bad/"
@@ -58,8 +58,7 @@ def moto(tools, folder):
             Emulator.wait_for("moto starts", lambda: answers(server, endpoint), 60)
             yield endpoint
         finally:
-            server.terminate()
-            server.wait(20)
+            processes.end(server)
 
 
 def answers(server, endpoint):

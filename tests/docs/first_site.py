@@ -18,6 +18,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import processes  # noqa: E402
+
 STARTS_WITHIN = 120
 ARRIVES_WITHIN = 30
 # The sections whose commands are run in order, on one stack: a file, its heading, and how many commands it has.
@@ -111,8 +115,7 @@ class Stack:
         return done.returncode, done.stdout
 
     def end(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(timeout=30)
+        processes.end(self.process, signal.SIGINT)
 
 
 def look(stack, command, expected):

@@ -128,7 +128,8 @@ def faults(root, files):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent.parent)
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=root, capture_output=True, text=True, check=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=root, capture_output=True, text=True, check=True,
+        timeout=60
     )
     files = sorted({pathlib.Path(name) for name in listed.stdout.split("\0") if name})
     found = list(faults(root, files))

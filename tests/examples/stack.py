@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +14,10 @@ import xml.etree.ElementTree as xml
 import boto3
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import processes  # noqa: E402
+
 HOST = "www.lantern.example"
 STARTS_WITHIN = 120
 # A change shows within a second or two; CI's machine is busy.
@@ -66,13 +71,7 @@ class Stack:
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-            try:
-                self.process.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        processes.end(self.process, signal.SIGINT)
 
     def record(self, id):
         """The content table's item of this id, or None."""

@@ -33,8 +33,8 @@ import tempfile
 import threading
 import time
 
-from abused import (BUCKET, CANARY, FUNCTION_BYTES, INDEX, INTERNAL, LARGE, OTHER, PRIVATE, QUIET, REFUSED, SITE, SMALL, Stack,
-                    Wrong, fixed, header, length, percentile, request, short)
+from abused import (BUCKET, CANARY, FUNCTION_BYTES, INDEX, INTERNAL, LARGE, OTHER, PRIVATE, QUIET, REFUSED, SITE, SMALL, TIMEOUT,
+                    Stack, Wrong, fixed, header, length, percentile, request, short)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHOWN = 5
@@ -107,7 +107,7 @@ def load(stack, seconds):
         return figures + "; no wrk here, so this was all the load"
     url = "http://{}:{}".format(*stack.address) + SMALL
     command = [wrk, "-t2", "-c64", f"-d{seconds}s", "--latency", "-H", f"Host: {SITE}", url]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + TIMEOUT).stdout
     stack.expect("Non-2xx" not in said and "Socket errors" not in said, f"wrk: {said}")
     rate, p99 = re.search(r"Requests/sec:\s+(\S+)", said)[1], re.search(r"99%\s+(\S+)", said)[1]
     return f"{figures}; wrk {float(rate):,.0f} a second, p99 {p99}"

@@ -14,6 +14,10 @@ import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import processes  # noqa: E402
+
 FUNCTION_URL = pathlib.Path(__file__).with_name("function_url.py")
 SITE, OTHER, PRIVATE = "www.abused.example", "other.example", "private.example"
 # The largest sitemap: 3 MB, more than the buffers of a connection that nobody reads hold.
@@ -236,9 +240,9 @@ class Stack:
         return Connection(self.address, **options)
 
     def end(self):
-        for process in filter(None, [self.url, self.process]):
-            process.terminate()
-            process.wait()
+        with contextlib.ExitStack() as ends:
+            for process in filter(None, [self.process, self.url]):  # the double first, and the stack in any case
+                ends.callback(processes.end, process)
 
     def forget_peak(self):
         pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")  # 5: forget the peak

@@ -40,7 +40,7 @@ SHOWN = 5
 
 
 def fetched(url):
-    with urllib.request.urlopen(url) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.read()
 
 

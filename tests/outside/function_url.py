@@ -39,8 +39,9 @@ import uuid
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cold"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/cold")]
 
+import processes  # noqa: E402
 from runtime_api import RuntimeApi  # noqa: E402
 
 LOOPBACK = "127.0.0.1"
@@ -115,7 +116,7 @@ class Environment(RuntimeApi):
         threading.Thread(target=self.watch, daemon=True).start()
 
     def watch(self):
-        status = self.process.wait()
+        status = self.process.wait()  # no limit: it lives as long as it is asked
         self.function.gone(self)
         self.invocations.put(None)
         if self.current:
@@ -127,7 +128,7 @@ class Environment(RuntimeApi):
         if self.handed:
             self.current = None
             self.function.free(self)
-        invocation = self.invocations.get()
+        invocation = self.invocations.get()  # no limit: the next request may come late
         return invocation and invocation.event
 
     def invoke(self, event):
@@ -226,15 +227,11 @@ class Function:
 
     def __exit__(self, *_):
         with self.changed:
-            processes, self.most = [environment.process for environment in self.all], 0
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            running, self.most = [environment.process for environment in self.all], 0
+        with contextlib.ExitStack() as ends:
+            for process in running:
+                ends.callback(processes.end, process, within=10)
+                process.terminate()
 
 
 class Server(socketserver.ThreadingTCPServer):

@@ -81,7 +81,7 @@ class Front(http.server.ThreadingHTTPServer):
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
              "-subj", f"/CN={host}", "-addext", f"subjectAltName=DNS:{host}", "-keyout", key, "-out", certificate],
-            check=True, capture_output=True)
+            check=True, capture_output=True, timeout=60)
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
         self.proxy = f"http://127.0.0.1:{self.server_port}"

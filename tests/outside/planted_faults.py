@@ -530,7 +530,7 @@ def planted(tree, edits):
 def copy(tree):
     """Brings a copy of what git does not ignore up to date, and leaves alone what has not changed: little is built again."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=TIME_LIMIT).stdout
     names = {name for name in listed.split("\0") if (ROOT / name).is_file()}
     for name in names:
         source, target = ROOT / name, tree / name
@@ -552,7 +552,7 @@ def cargo(tree, target, arguments, cases):
             return process.returncode, said
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            return None, process.communicate()[0]
+            return None, process.communicate(timeout=TIME_LIMIT)[0]
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
@@ -582,7 +582,7 @@ def simulated(tree, target, steps, log):
     quickly = {"CARGO_PROFILE_SIM_OPT_LEVEL": "1", "CARGO_PROFILE_SIM_INCREMENTAL": "true"}
     environment = dict(os.environ, CARGO_TARGET_DIR=str(target), CARGO_TERM_COLOR="never", RUST_BACKTRACE="0", **quickly)
     build = ["cargo", "build", "--quiet", "--profile", "sim", "--package", "waymark-sim"]
-    built = subprocess.run(build, cwd=tree, env=environment, text=True, capture_output=True)
+    built = subprocess.run(build, cwd=tree, env=environment, text=True, capture_output=True, timeout=TIME_LIMIT)
     if built.returncode != 0:
         raise Broken("does not compile:\n" + built.stderr[-3000:])
     command = [target / "sim/waymark-sim", "--seed", str(SIMULATED_SEED), "--steps", str(steps), "--first"]
