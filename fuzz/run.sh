@@ -17,7 +17,7 @@ case ${1:?$usage} in
   --build) ;;
   --runs)
     shift
-    limit=(-runs="${1:?$usage}" -seed=1)
+    limit=(-runs="${1:?$usage}" -seed=1 -max_total_time=1800) # seconds, which only a very slow machine reaches
     grown=target/scratch
     rm -rf "$grown"
     ;;
