@@ -3,9 +3,8 @@
 //     WAYMARK=target/debug/waymark node --test tests/browser/accessibility.mjs
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
 
-import { PHONE, browser, counted, stack } from "./harness.mjs";
+import { PHONE, browser, counted, stack, test } from "./harness.mjs";
 import { accessibility } from "./tools.mjs";
 
 const PAGES = [

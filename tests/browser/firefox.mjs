@@ -4,15 +4,14 @@
 
 import assert from "node:assert/strict";
 import path from "node:path";
-import { after, test } from "node:test";
+import { after } from "node:test";
 
 import { MARKUP, PAGES, SITE } from "./documents.mjs";
-import { stack } from "./harness.mjs";
-import { SHOTS, accessibility, puppeteer } from "./tools.mjs";
+import { LIMIT, stack, test } from "./harness.mjs";
+import { SHOTS, WAITS_MS, accessibility, puppeteer } from "./tools.mjs";
 
 const FIREFOX = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 const STARTS_WITHIN_MS = 60_000;
-const WAITS_MS = 30_000;
 
 /** Of its colour scheme Firefox can be told by a preference alone, so there is one of each, from when it is needed. */
 const browsers = {};
@@ -23,7 +22,7 @@ function firefox(scheme) {
 
 after(async () => {
   for (const browser of Object.values(browsers)) await (await browser).close();
-});
+}, LIMIT);
 
 /** The view at this address, looked at by `look`; nothing may go wrong on the page meanwhile. */
 async function viewing(name, address, look, scheme = "light") {

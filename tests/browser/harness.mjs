@@ -4,12 +4,16 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import http from "node:http";
 import path from "node:path";
-import { after, before } from "node:test";
+import { after, before, test as unlimited } from "node:test";
 
 import { published } from "./stack.mjs";
-import { SHOTS, chromium } from "./tools.mjs";
+import { SHOTS, WAITS_MS, chromium } from "./tools.mjs";
 
 export const PHONE = { viewport: { width: 390, height: 844 } };
+
+/** Of a test, and of what comes before and after all of them. */
+export const LIMIT = { timeout: 300_000 };
+export const test = (name, body) => unlimited(name, LIMIT, body);
 
 export let stack;
 export let browser;
@@ -18,17 +22,17 @@ before(async () => {
   mkdirSync(SHOTS, { recursive: true });
   stack = await published();
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
-});
+}, LIMIT);
 
 after(async () => {
   await browser?.close();
   await stack?.end();
-});
+}, LIMIT);
 
 /** What a client that is no browser gets: Node's fetch would send headers of its own. */
 export async function crawled(address, headers = {}) {
   return new Promise((resolve, reject) => {
-    http.get(stack.site + address, { headers }, (response) => {
+    http.get(stack.site + address, { headers, signal: AbortSignal.timeout(WAITS_MS) }, (response) => {
       const chunks = [];
       response.on("data", (chunk) => chunks.push(chunk));
       response.on("end", () => resolve({ status: response.statusCode, type: response.headers["content-type"], body: Buffer.concat(chunks) }));

@@ -21,4 +21,5 @@ tools=$PWD/target/tools
   "$tools/venv/bin/pip" install --quiet --disable-pip-version-check lxml
 
 "$tools/venv/bin/python" tests/browser/stylesheets.py
-node --test --test-reporter=spec tests/browser/all.mjs
+# In milliseconds, of all together; each test has a limit of its own.
+node --test --test-timeout=3000000 --test-reporter=spec tests/browser/all.mjs

@@ -7,7 +7,7 @@ import readline from "node:readline";
 import zlib from "node:zlib";
 
 import { DOCUMENTS, INDEXES, SITE } from "./documents.mjs";
-import { WAYMARK } from "./tools.mjs";
+import { WAITS_MS, WAYMARK } from "./tools.mjs";
 
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255, 0, 0]); // FEXTRA, empty
 const BUCKET = "waymark-sitemaps";
@@ -63,12 +63,18 @@ export class Stack {
         "x-amz-meta-document-stamp": "0000000000000000-1",
       },
       body: isDamaged ? damaged(member(document)) : member(document),
+      signal: AbortSignal.timeout(WAITS_MS),
     });
     if (!response.ok) throw new Error(`${file}: ${response.status} ${await response.text()}`);
   }
 
   async end() {
-    this.process.kill("SIGINT");
-    await once(this.process, "exit");
+    if (!this.process.kill("SIGINT")) return; // it has ended
+    try {
+      await once(this.process, "exit", { signal: AbortSignal.timeout(WAITS_MS) });
+    } catch {
+      this.process.kill("SIGKILL");
+      throw new Error(`${this.process.spawnfile} serve did not end within ${WAITS_MS} ms of SIGINT, and was killed`);
+    }
   }
 }

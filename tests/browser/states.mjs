@@ -5,10 +5,9 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { test } from "node:test";
 
 import { SITE } from "./documents.mjs";
-import { cells, counted, links, stack, viewing } from "./harness.mjs";
+import { cells, counted, links, stack, test, viewing } from "./harness.mjs";
 import { SHOTS } from "./tools.mjs";
 
 const heads = (page) => page.locator("#list th").allInnerTexts();

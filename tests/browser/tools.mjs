@@ -7,6 +7,9 @@ export const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(imp
 export const SHOTS = path.join(ROOT, "target/browser");
 export const WAYMARK = process.env.WAYMARK ?? path.join(ROOT, "target/debug/waymark");
 
+/** Of a single wait: longer than it takes on a busy machine. */
+export const WAITS_MS = 60_000;
+
 const required = createRequire(path.join(ROOT, "target/tools/browser/"));
 export const { chromium } = required("playwright-core");
 const { source: AXE } = required("axe-core");

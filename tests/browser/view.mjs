@@ -3,10 +3,9 @@
 //     WAYMARK=target/debug/waymark node --test tests/browser/view.mjs
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
 
 import { DOCUMENTS, MARKUP, PAGES, SITE } from "./documents.mjs";
-import { PHONE, browser, cells, counted, crawled, links, stack, summary, viewing } from "./harness.mjs";
+import { PHONE, browser, cells, counted, crawled, links, stack, summary, test, viewing } from "./harness.mjs";
 
 // What people are promised is 2 s and no freeze; a machine that builds at the same time is given four times as much.
 const FIRST_ROWS_MS = 4 * 2_000;

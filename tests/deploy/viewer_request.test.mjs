@@ -71,7 +71,7 @@ vm.runInContext(`'use strict';${SOURCE}`, context);
 const call = (json) => `JSON.stringify(handler(JSON.parse(${JSON.stringify(json)})))`;
 const engines = { node: (json) => vm.runInContext(call(json), context, { timeout: 1000 }) };
 if (process.env.NJS) {
-  engines.njs = (json) => execFileSync(process.env.NJS, ['-c', `${SOURCE}\nconsole.log(${call(json)});`], { encoding: 'utf8' });
+  engines.njs = (json) => execFileSync(process.env.NJS, ['-c', `${SOURCE}\nconsole.log(${call(json)});`], { encoding: 'utf8', timeout: 60_000 });
 }
 
 /// What becomes of a request: of what CloudFront would refuse, an error; else what the origin and the cache's key get.
