@@ -314,7 +314,8 @@ class Behind(unittest.TestCase):
                 asked = (path, "gzip" in coding, sees_view, host)
                 if asked not in answers:
                     plain = [("Accept-Encoding", "gzip")] * asked[1] + [NAVIGATION, CHROME] * sees_view
-                    answers[asked] = self.origin.direct(path, plain, host) if host else (404, {}, b"Not found\n")
+                    # Under no host there is nothing.
+                    answers[asked] = self.origin.direct(*(path, plain, host) if host else ("/nothing", plain))
                 status, sent, body = answers[asked]
                 answer = cdn.get(path + query, headers, said)
                 self.assertEqual((answer.status, answer.body), (status, body), f"{policy} {said}{path}{query} {headers}")
