@@ -5,4 +5,5 @@ mod body;
 pub mod bucket;
 pub mod client;
 mod guard;
+mod led;
 pub(crate) mod origin;

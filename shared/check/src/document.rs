@@ -6,6 +6,7 @@ use crate::rules::Rule;
 use crate::text::quoted;
 use input::{Input, Limits, MAX_PIECE_BYTES};
 use reader::Reader;
+use xml::rest::{ENCODING, FirstError, tell};
 
 mod about;
 mod data;
@@ -47,6 +48,7 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
             "is UTF-16, not UTF-8".to_owned()
         });
     }
+    let mut first_error = None;
     let is_html = [&b"<!doctype html"[..], b"<html"].iter().any(|tag| {
         start
             .get(..tag.len())
@@ -58,9 +60,9 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
         reader.html();
     } else if input::is_list(start) {
         reader.document.kind = Kind::Text;
-        reader.text(&mut source);
+        first_error = reader.text(&mut source);
     } else if start.starts_with(b"<") || start.is_empty() {
-        reader = xml::read(&mut source, reader);
+        (reader, first_error) = xml::read(&mut source, reader);
     } else {
         let begin = String::from_utf8_lossy(&start[..start.len().min(40)]).into_owned();
         reader.found(Rule::FileWellformed, None, true, || {
@@ -71,27 +73,32 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
             }
         });
     }
+    // Counting what follows an error reads on, which changes nothing of what is known of the document.
     let (stop, packing) = (source.stop(), source.packing());
     reader.document.bytes = source.bytes_read();
+    tell(first_error, stop, &mut source, &mut reader);
     reader.finish(stop, packing)
 }
 
 impl Reader<'_> {
-    /// Reads a list of one URL a line.
-    fn text(&mut self, source: &mut Input<'_>) {
+    /// Reads a list of one URL a line. Returns the error that ended it, unless it is the source's.
+    fn text(&mut self, source: &mut Input<'_>) -> Option<FirstError> {
         let mut line = Vec::new();
         loop {
             let at = source.position();
             line.clear();
             source.begin_piece();
             match source.read_until(b'\n', &mut line) {
-                Ok(0) => break self.document.is_whole = true,
+                Ok(0) => {
+                    self.document.is_whole = true;
+                    return None;
+                }
                 Ok(_) => {}
-                Err(_) => break,
+                Err(_) => return None,
             }
             let Ok(text) = std::str::from_utf8(&line) else {
                 self.found(Rule::FileWellformed, at, true, || "is not UTF-8".to_owned());
-                break;
+                return Some(FirstError::at(at, self.document.entries, ENCODING));
             };
             let text = text.trim();
             if !text.is_empty() {

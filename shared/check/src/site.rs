@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::document::expected::Expected;
 use crate::document::sample::{Drawn, Page};
 use crate::document::{Document, Kind, MAX_LINKS, Subject};
-use crate::findings::{Finding, Findings, Policy, Position};
+use crate::findings::{Finding, Findings, Limited, Policy, Position, Unchecked};
 use crate::listing::sort::SortError;
 use crate::rules::Rule;
 use crate::text::shown;
@@ -175,7 +175,7 @@ impl Site {
     }
 
     fn found(&mut self, rule: Rule, file: &Arc<str>, at: Option<Position>, message: String) {
-        self.findings.add(rule, || Finding {
+        self.findings.add_in(file, rule, || Finding {
             rule,
             file: file.clone(),
             at,
@@ -203,6 +203,13 @@ impl Site {
                 "a sitemap has more than {MAX_LINKS} links between languages, so return links were not checked"
             );
             self.found(Rule::CheckLimits, target, None, message);
+            self.findings.leave(Unchecked::Limited(Limited {
+                place: target.clone(),
+                rest: "return links were not checked",
+                value: MAX_LINKS as u64,
+                unit: "links between languages in a sitemap",
+                option: None,
+            }));
         }
         let files = self.files;
         let name = |file: u32| files.get(file as usize).map(|(name, _)| name);
@@ -223,7 +230,7 @@ impl Site {
                 Found::OneWay => Rule::ExtHreflangReturn,
                 Found::Sitemap(_) => Rule::LocSitemap,
             };
-            findings.add(rule, || Finding {
+            findings.add_in(file, rule, || Finding {
                 rule,
                 file: file.clone(),
                 at: Some(place.at),

@@ -108,7 +108,7 @@ pub(crate) struct Check {
     /// Maximum uncompressed bytes per document
     #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
     max_bytes: u64,
-    /// Maximum findings shown per rule; report files hold more
+    /// Maximum findings shown per rule and document; report files hold more
     #[arg(long, value_name = "N", default_value_t = 50)]
     max_findings: u64,
     /// List the rules and exit
@@ -149,6 +149,7 @@ impl Check {
         }
         let mut work = Work::default();
         let mut unread = Vec::new();
+        let mut hints: Vec<String> = Vec::new();
         for target in &targets {
             let limits = Limits {
                 jobs: self.jobs,
@@ -165,6 +166,7 @@ impl Check {
             if !outcome.is_read {
                 unread.push(target.name());
             }
+            hints.extend(outcome.hint.filter(|hint| !hints.contains(hint)));
             work.add(outcome.totals);
             work.pages += outcome.pages;
         }
@@ -174,6 +176,7 @@ impl Check {
             findings,
             work,
             fails_from: self.fail_on,
+            hints,
         };
         self.write(&report, &formats, output)?;
         if let (Some(file), true) = (&self.baseline, self.write_baseline) {

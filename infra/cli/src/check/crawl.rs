@@ -11,7 +11,7 @@ use check::rules::Rule;
 use check::site::{Site, Totals};
 use check::url::{Scope, origin_of};
 
-use super::limits::Limits;
+use super::limits::{Limit, Limits, over};
 use super::pages;
 use super::probe::Probed;
 use super::robots::{Hosts, Known};
@@ -19,6 +19,7 @@ use super::target::Target;
 use crate::fetch::client::Client;
 use crate::fetch::origin::Origin;
 
+mod hint;
 mod next;
 mod others;
 mod start;
@@ -26,7 +27,7 @@ mod walk;
 
 pub(crate) use walk::MAX_DEPTH;
 
-use start::local;
+use hint::Names;
 use walk::Walk;
 
 /// What a check of a target came to.
@@ -38,6 +39,8 @@ pub struct Outcome {
     pub totals: Totals,
     /// Pages that were asked for.
     pub pages: u64,
+    /// What to add to the command, if the documents are of a host that was not asked.
+    pub hint: Option<String>,
     /// Whether any sitemap was read. If none was and nothing fails, the command cannot tell.
     pub is_read: bool,
 }
@@ -66,7 +69,7 @@ pub async fn check(
     let mut walk = Walk {
         origin,
         client,
-        local: local(target),
+        names: Names::default(),
         limits,
         site,
         robots: Known::Absent,
@@ -76,6 +79,7 @@ pub async fn check(
         probed: Probed::default(),
         wants_index_named: false,
         is_cut: false,
+        is_index_alone: false,
     };
     let name: Arc<str> = match target {
         Target::Site(origin)
@@ -123,20 +127,45 @@ pub async fn check(
         let message = format!("lists more than {MAX_DRAWN} pages: only this many are fetched");
         walk.found(Rule::CheckLimits, &name, None, message);
     }
-    let findings = walk.site.findings();
-    if own.is_some() && !client.is_over() {
-        walk.probed.check(client, findings).await;
+    if limits.pages > 0 && walk.site.totals().urls > pages.len() as u64 {
+        let is_all = limits.pages == MAX_DRAWN;
+        let option = (!is_all).then_some("--pages");
+        let limit = Limit(limits.pages as u64, "pages", option);
+        let rest = "the other pages were not fetched";
+        limit.reached(&name, rest, walk.site.findings());
     }
+    let findings = walk.site.findings();
     let is_cut = walk.is_cut;
+    if own.is_some() && !is_cut && walk.probed.is_wanted(findings) {
+        if !client.is_over() {
+            walk.probed.check(&name, client, findings).await;
+        }
+        if client.is_over() {
+            let rest = "the other headers and routes were not checked";
+            over(&name, "the headers and routes", rest, client, findings);
+        }
+    }
     let pages = match client.is_over() {
-        true => 0,
+        true if pages.is_empty() || is_cut => 0,
+        true => {
+            over(
+                &name,
+                "the pages",
+                "the pages were not fetched",
+                client,
+                findings,
+            );
+            0
+        }
         false => pages::check(pages, client, limits, &hosts, own, findings).await,
     };
+    let hint = walk.names.hint(target, client, walk.is_index_alone);
     let (findings, totals) = walk.site.finish(&name, limits.expected.as_deref())?;
     Ok(Outcome {
         findings,
         totals,
         pages,
+        hint,
         is_read: totals.sitemaps > 0 || (totals.indexes > 0 && !is_cut),
     })
 }

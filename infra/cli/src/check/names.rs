@@ -27,8 +27,6 @@ pub(crate) const USUAL: [&str; 9] = [
     "/sitemap.txt",
 ];
 
-/// Folders inside each other that are looked through.
-const MAX_DEPTH: usize = 8;
 /// Files and folders that are looked at.
 const MAX_LOOKED_AT: usize = 100_000;
 /// Sitemaps that are found.
@@ -52,9 +50,9 @@ pub(crate) fn listed(is_site: bool) -> String {
 /// order. `Err` is the limit that ended the search early.
 pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
-    let mut waiting = vec![(folder.to_owned(), 0)];
+    let mut waiting = vec![folder.to_owned()];
     let mut looked_at = 0;
-    while let Some((path, depth)) = waiting.pop() {
+    while let Some(path) = waiting.pop() {
         let entries =
             fs::read_dir(&path).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
         let entries = entries.map_err(|error| format!("{}: {error}", path.display()))?;
@@ -69,11 +67,10 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
             if kind.is_dir() && is_sitemap_name(&path) {
                 return Err(format!("{}: is not a file", path.display()));
             }
-            if kind.is_dir() && depth < MAX_DEPTH {
-                waiting.push((path, depth + 1));
-            } else if !kind.is_dir()
-                && let Some(is_index) =
-                    sitemap_in(&path).map_err(|error| format!("{}: {error}", path.display()))?
+            if kind.is_dir() {
+                waiting.push(path);
+            } else if let Some(is_index) =
+                sitemap_in(&path).map_err(|error| format!("{}: {error}", path.display()))?
                 && let Some(url) = url_of(&path, folder)
             {
                 found.push((!is_index, url));
@@ -181,6 +178,11 @@ mod tests {
                 "/wide.xml"
             ]
         );
+        let deep = "deep/".repeat(20);
+        write(&format!("{deep}c.xml"), b"<urlset>");
+        let found = in_folder(folder.path()).unwrap();
+        assert!(found.contains(&format!("/{deep}c.xml")), "{found:?}");
+        fs::remove_dir_all(folder.path().join("deep")).unwrap();
         assert!(in_folder(&folder.path().join("none")).is_err());
         let taken = folder.path().join("post-sitemap.xml");
         fs::create_dir(&taken).unwrap();

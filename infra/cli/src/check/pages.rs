@@ -15,7 +15,7 @@ use futures::StreamExt as _;
 use futures::stream;
 use sitemap::loc::normalized;
 
-use super::limits::{Limits, over};
+use super::limits::{Limit, Limits, over};
 use super::robots::{Hosts, Known};
 use crate::fetch::client::Client;
 use crate::terminal::progress::{Progress, Unit};
@@ -61,7 +61,8 @@ pub(super) async fn check(
             .buffered(limits.jobs.max(1));
         while let Some((page, answer)) = progress.while_waiting(asked, answers.next()).await {
             if client.is_over() {
-                over(&origin, "its pages", findings);
+                let rest = "the other pages were not fetched";
+                over(&origin, "its pages", rest, client, findings);
                 return asked;
             }
             asked += 1;
@@ -72,12 +73,17 @@ pub(super) async fn check(
                     continue;
                 }
             };
+            if body.len() > MAX_PAGE_BYTES {
+                let limit = Limit(MAX_PAGE_BYTES as u64, "bytes of a page", None);
+                let rest = "the rest of longer pages was not read";
+                limit.reached(&origin, rest, findings);
+            }
             let (nonsense, now) = (nonsense.as_ref(), limits.now);
             let canonical = page::judge(&page, &response, &body, nonsense, now, findings);
             elsewhere.extend(canonical.map(|url| (page, url)));
         }
     }
-    canonicals(&gate, limits.jobs, elsewhere, findings).await;
+    canonicals(&gate, client, limits.jobs, elsewhere, findings).await;
     count
 }
 
@@ -178,6 +184,7 @@ async fn nonsense(gate: &Gate<'_>, origin: &str, findings: &Findings) -> Option<
 /// Asks for the canonical pages that pages name instead of themselves, each once.
 async fn canonicals(
     gate: &Gate<'_>,
+    client: &Client,
     jobs: usize,
     elsewhere: Vec<(Page, String)>,
     findings: &mut Findings,
@@ -223,8 +230,11 @@ async fn canonicals(
         };
         known.insert(form, canonical);
     }
-    if gate.is_over() {
-        return;
+    if client.is_over() {
+        let origin = elsewhere.first().and_then(|(page, _)| origin_of(&page.loc));
+        let rest = "the canonical pages were not checked";
+        let name = origin.unwrap_or_default();
+        return over(name, "its canonical pages", rest, client, findings);
     }
     for (page, url) in &elsewhere {
         let canonical = known.get(&*normalized(url));
@@ -234,6 +244,9 @@ async fn canonicals(
 }
 
 fn more_canonicals(page: &Page, findings: &mut Findings) {
+    let limit = Limit(MAX_CANONICALS as u64, "canonical pages of a target", None);
+    let rest = "the other canonical pages were not fetched";
+    limit.reached(&page.file, rest, findings);
     let rule = Rule::CheckLimits;
     findings.add(rule, || Finding {
         rule,

@@ -3,9 +3,11 @@
 
 use check::document::{Document, Kind};
 use check::findings::Findings;
+use check::rules::Rule;
 use check::site::yoast_names::{Name, Series};
 use check::url::origin_of;
 
+use super::limits::Limit;
 use crate::fetch::client::Client;
 
 mod asker;
@@ -23,6 +25,8 @@ const MAX_SERIES: usize = 20;
 pub(super) struct Probed {
     first: Vec<String>,
     last: Option<String>,
+    /// The number of documents between the first ones and the last.
+    more: u64,
     /// The first index.
     index: Option<String>,
     series: Series,
@@ -45,14 +49,30 @@ impl Probed {
         if self.first.len() < MAX_PROBED - 1 {
             self.first.push(url.to_owned());
         } else {
+            self.more += u64::from(self.last.is_some());
             self.last = Some(url.to_owned());
         }
     }
 
-    /// Looks at the documents' headers and at the routes around them.
-    pub(super) async fn check(&self, client: &Client, findings: &mut Findings) {
+    /// Returns whether a rule about headers or routes applies to any of them.
+    pub(super) fn is_wanted(&self, findings: &Findings) -> bool {
+        let policy = findings.policy();
+        let mut rules = Rule::ALL.iter().copied().filter(|rule| {
+            let id = rule.id();
+            id.starts_with("hdr.") || id.starts_with("route.")
+        });
+        !self.first.is_empty() && rules.any(|rule| policy.level(rule).is_some())
+    }
+
+    /// Looks at the documents' headers and at the routes around them. `name` is the target.
+    pub(super) async fn check(&self, name: &str, client: &Client, findings: &mut Findings) {
         let mut asker = Asker { client, findings };
         if asker.wants("hdr.") || asker.wants("route.query") {
+            if self.more > 0 {
+                let limit = Limit(MAX_PROBED as u64, "documents of a target", None);
+                let rest = "the headers of the other documents were not checked";
+                limit.reached(name, rest, asker.findings);
+            }
             for url in self.first.iter().chain(&self.last) {
                 headers::check(&mut asker, url).await;
             }
@@ -61,6 +81,11 @@ impl Probed {
         if let Some((index, origin)) = index.and_then(|index| Some((index, origin_of(index)?)))
             && asker.wants("route.")
         {
+            if self.series.each().count() > MAX_SERIES {
+                let limit = Limit(MAX_SERIES as u64, "series of sitemaps", None);
+                let rest = "the addresses of the other series were not tried";
+                limit.reached(name, rest, asker.findings);
+            }
             let series = self.series.each().take(MAX_SERIES);
             routes::check(&mut asker, origin, index, series).await;
         }

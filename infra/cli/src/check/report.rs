@@ -3,20 +3,21 @@
 //! All of it quotes others' text. Each form escapes it, so that it is neither markup nor a command where it is read.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use check::findings::{Finding, Findings, MAX_KEPT};
+use check::findings::{Finding, Findings};
 use check::rules::{Rule, Severity};
 use check::site::Totals;
 use indicatif::HumanCount;
 use serde::Serialize;
 
 use crate::terminal::text::{Text, Tone, counted};
+use left::Shown;
 
 mod github;
 mod json;
 mod junit;
+mod left;
 pub(crate) mod markdown;
 mod sarif;
 
@@ -68,6 +69,11 @@ impl Format {
 
 /// Findings that need no summary by rule.
 const AT_A_GLANCE: u64 = 10;
+/// Lines for people about what is left out, and about what was not checked: a screen has room for both. Programs get
+/// [`MAX_OMITTED`].
+const FEW: usize = 20;
+/// Pairs of a rule and a document of which a program is told what is left out. The rest is told by rule.
+const MAX_OMITTED: usize = 1_000;
 
 /// What was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -106,6 +112,8 @@ pub struct Report {
     pub work: Work,
     /// The least severity that makes the status 1; nothing if none does.
     pub fails_from: Option<Severity>,
+    /// What to add to the command, each once.
+    pub hints: Vec<String>,
 }
 
 impl Report {
@@ -136,27 +144,7 @@ impl Report {
         level.unwrap_or(rule.info().severity)
     }
 
-    /// Returns the kept findings, at most `most` of a rule.
-    fn shown(&self, most: u64) -> Vec<&Finding> {
-        let mut shown = BTreeMap::new();
-        let findings = self.findings.kept().iter().filter(|finding| {
-            let shown: &mut u64 = shown.entry(finding.rule).or_default();
-            *shown += 1;
-            *shown <= most
-        });
-        findings.collect()
-    }
-
-    /// Returns the rules of which not all findings are shown, each with the numbers of all and of shown findings.
-    fn cut(&self, most: u64) -> impl Iterator<Item = (Rule, u64, u64)> {
-        Rule::ALL.iter().filter_map(move |rule| {
-            let count = self.findings.count(*rule);
-            let shown = count.min(most).min(MAX_KEPT);
-            (count > shown).then_some((*rule, count, shown))
-        })
-    }
-
-    /// Formats the report in this form. It shows at most `most` findings of a rule.
+    /// Formats the report in this form. It shows at most `most` findings of a rule in a document.
     #[must_use]
     pub fn written(&self, format: Format, most: u64) -> String {
         match format {
@@ -174,7 +162,8 @@ impl Report {
     #[must_use]
     pub fn text(&self, most: u64) -> Text {
         let mut text = Text::default();
-        for finding in self.shown(most) {
+        let shown = self.shown(most);
+        for finding in &shown.findings {
             let line = self.sentence(finding);
             match self.level(finding.rule) {
                 Severity::Error => text.toned(Tone::Bad, line),
@@ -182,23 +171,38 @@ impl Report {
                 Severity::Note => text.line(line),
             }
         }
-        self.by_rule(most, &mut text);
+        for omitted in self.omitted(&shown, FEW) {
+            text.line(omitted.to_string());
+        }
+        self.by_rule(&shown, &mut text);
+        let (unchecked, more) = self.unchecked(FEW);
+        if !unchecked.is_empty() {
+            text.toned(Tone::Notable, "not checked:");
+        }
+        for part in unchecked {
+            text.toned(Tone::Notable, format!("  {part}"));
+        }
+        if more > 0 {
+            text.toned(Tone::Notable, format!("  and {} more", HumanCount(more)));
+        }
+        for hint in &self.hints {
+            text.line(format!("hint: {hint}"));
+        }
         text.line(self.summary());
         text
     }
 
     /// Adds how often each rule is broken, the worst first, and what for, unless all findings are seen at a glance.
-    fn by_rule(&self, most: u64, text: &mut Text) {
+    fn by_rule(&self, shown: &Shown<'_>, text: &mut Text) {
         let counts = Rule::ALL
             .iter()
             .map(|rule| (*rule, self.findings.count(*rule)));
         let mut broken: Vec<(Rule, u64)> = counts.filter(|(_, count)| *count > 0).collect();
         let total: u64 = broken.iter().map(|(_, count)| count).sum();
-        let cut: BTreeMap<Rule, u64> = self
-            .cut(most)
-            .map(|(rule, _, shown)| (rule, shown))
-            .collect();
-        if cut.is_empty() && (total <= AT_A_GLANCE || broken.len() == 1) {
+        let is_cut = broken
+            .iter()
+            .any(|(rule, count)| shown.of_rule(*rule) < *count);
+        if !is_cut && (total <= AT_A_GLANCE || broken.len() == 1) {
             return;
         }
         broken.sort_by_key(|(rule, count)| Reverse((self.level(*rule), *count)));
@@ -206,11 +210,11 @@ impl Report {
         for (rule, count) in broken {
             let level = self.level(rule);
             let (found, why) = (counted(count, "finding"), rule.info().why);
-            let shown = match cut.get(&rule) {
-                Some(shown) => format!(" ({} shown)", HumanCount(*shown)),
-                None => String::new(),
+            let seen = match shown.of_rule(rule) {
+                shown if shown < count => format!(" ({} shown)", HumanCount(shown)),
+                _ => String::new(),
             };
-            let line = format!("  {level} {rule}: {found}{shown}: {why}");
+            let line = format!("  {level} {rule}: {found}{seen}: {why}");
             match level {
                 Severity::Error => text.toned(Tone::Bad, line),
                 Severity::Warning => text.toned(Tone::Notable, line),

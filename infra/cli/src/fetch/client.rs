@@ -28,9 +28,10 @@ use url::Url;
 
 use super::body::{self, Deadline};
 use super::guard::{self, Named, PublicNames};
+use super::led::Led;
 
 /// Redirects that Google follows of a document.
-const MAX_REDIRECTS: usize = 10;
+pub(crate) const MAX_REDIRECTS: usize = 10;
 /// Bytes of a probe's answer that are compared: the largest document that there may be.
 const MAX_PROBE_BYTES: usize = sitemap::site::MAX_BYTES as usize;
 /// The longest pause that a server may ask for by Retry-After.
@@ -149,6 +150,7 @@ pub struct Client {
     next: Mutex<Instant>,
     requests: AtomicU64,
     received: AtomicU64,
+    led: Led,
 }
 
 impl Client {
@@ -167,7 +169,20 @@ impl Client {
             next: Mutex::new(Instant::now()),
             requests: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            led: Led::default(),
         }
+    }
+
+    /// Returns the time limit of all requests together. Returns `None` if there is none.
+    #[must_use]
+    pub fn max_time(&self) -> Option<Duration> {
+        self.asking.max_time
+    }
+
+    /// Returns the first other origin to which an origin redirected, if it did.
+    #[must_use]
+    pub fn led_to(&self, origin: &str) -> Option<String> {
+        self.led.to(origin)
     }
 
     /// Returns how many requests were sent, and how many bytes of bodies came.
@@ -395,13 +410,13 @@ impl Client {
                     )));
                 }
                 if redirects.len() == MAX_REDIRECTS {
-                    let text = format!("redirects more than {MAX_REDIRECTS} times");
-                    return Err(Refused::Ever(text));
+                    return Err(Refused::Ever(too_many_redirects()));
                 }
                 if let Some(allows) = allows {
                     let allowed = allows.allows(next.as_str()).await;
                     allowed.map_err(Refused::Ever)?;
                 }
+                self.led.add(&at, &next);
                 redirects.push(next.to_string());
                 at = next;
                 continue;
@@ -499,6 +514,11 @@ impl Client {
         };
         sleep_until(self.until.map_or(turn, |until| until.min(turn))).await;
     }
+}
+
+/// Returns the reason for which an address is given up that redirects too often.
+pub(crate) fn too_many_redirects() -> String {
+    format!("redirects more than {MAX_REDIRECTS} times")
 }
 
 /// Why there is no answer.

@@ -7,11 +7,14 @@ use sitemap::time::When;
 
 use super::sample::Drawn;
 use crate::findings::{Findings, Position};
-use crate::url::Digest;
+use crate::url::{Digest, origin_of};
 
 /// The most links between languages that are kept of one document, to be compared with those of other documents. A sitemap has no
 /// room for as many. Each takes 32 bytes until it is sorted.
 pub(crate) const MAX_LINKS: usize = 1_000_000;
+
+/// The most origins of listed addresses that are counted. A sitemap lists pages of one site, and a site has a few hosts.
+const MAX_ORIGINS: usize = 16;
 
 /// The kind of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +95,8 @@ pub struct Document {
     pub findings: Findings,
     /// Findings by scheme and host of listed URLs. They do not apply if the robots.txt of that host names the document.
     pub elsewhere: BTreeMap<String, Findings>,
+    /// The schemes and hosts of the listed addresses, as they are written, and how many addresses have each.
+    pub origins: Vec<(String, u64)>,
     /// Its newest lastmod. `None` if no entry has one.
     pub newest: Option<When>,
     /// The number of entries with a lastmod.
@@ -111,6 +116,19 @@ impl Document {
     pub(crate) fn text(&self, page: &Listed) -> &str {
         let (begin, end) = (page.text.0 as usize, page.text.1 as usize);
         self.texts.get(begin..end).unwrap_or_default()
+    }
+
+    /// Counts the scheme and host of a listed address.
+    pub(super) fn count_origin(&mut self, loc: &str) {
+        let Some(origin) = origin_of(loc) else {
+            return;
+        };
+        let known = self.origins.iter_mut().find(|(known, _)| known == origin);
+        if let Some((_, count)) = known {
+            *count += 1;
+        } else if self.origins.len() < MAX_ORIGINS {
+            self.origins.push((origin.to_owned(), 1));
+        }
     }
 
     /// Takes all its findings, including those of other hosts.

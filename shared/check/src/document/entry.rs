@@ -58,6 +58,7 @@ impl Reader<'_> {
             }
         }
         self.problems = problems;
+        self.document.count_origin(loc);
         if let Some(robots) = &self.about.robots
             && let Some((agent, rule)) = robots.shuts_out(loc, self.about.policy.crawlers())
         {

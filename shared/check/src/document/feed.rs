@@ -137,6 +137,11 @@ enum Part {
 }
 
 impl Feed {
+    /// Returns whether an item is open.
+    pub(super) fn is_in_item(&self) -> bool {
+        self.path.contains(&Part::Item)
+    }
+
     pub(super) fn start(
         &mut self,
         local: &str,

@@ -275,7 +275,11 @@ impl<'a> Input<'a> {
 
     fn stopped(&self, stop: Stop) -> io::Error {
         let mib = |bytes: u64| bytes / (1024 * 1024);
-        let stop = self.stop.get().unwrap_or(stop);
+        // A body over the limit may be cut by its sender's side first.
+        let stop = match self.stop.get() {
+            None | Some(Stop::Body) => stop,
+            Some(known) => known,
+        };
         self.stop.set(Some(stop));
         io::Error::other(match stop {
             Stop::TooLarge => format!("it has more than {} MiB", mib(self.limits.bytes)),

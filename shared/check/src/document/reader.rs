@@ -8,7 +8,7 @@ use super::about::About;
 use super::data::{Document, Kind, Subject};
 use super::expected::Said;
 use super::sample::Drawn;
-use crate::findings::{Finding, Findings, Position};
+use crate::findings::{Finding, Findings, Limited, Position, Unchecked};
 use crate::rules::Rule;
 use crate::url::{Digest, Problem};
 
@@ -118,6 +118,7 @@ impl<'a> Reader<'a> {
                 children: Vec::new(),
                 findings: Findings::new(about.policy.clone()),
                 elsewhere: BTreeMap::new(),
+                origins: Vec::new(),
                 newest: None,
                 dated: 0,
                 subject: Subject::default(),
@@ -156,7 +157,7 @@ impl<'a> Reader<'a> {
         message: impl FnOnce() -> String,
     ) {
         let (file, at) = (&self.about.file, at.into());
-        self.document.findings.add(rule, || Finding {
+        self.document.findings.add_in(file, rule, || Finding {
             rule,
             file: file.clone(),
             at,
@@ -176,6 +177,13 @@ impl<'a> Reader<'a> {
         let elsewhere = &mut self.document.elsewhere;
         if !elsewhere.contains_key(origin) {
             if elsewhere.len() >= MAX_OTHER_HOSTS {
+                self.document.findings.leave(Unchecked::Limited(Limited {
+                    place: self.about.file.clone(),
+                    rest: "robots.txt of the other hosts was not read",
+                    value: MAX_OTHER_HOSTS as u64,
+                    unit: "other hosts of a document",
+                    option: None,
+                }));
                 return self.found(rule, at, false, || message);
             }
             elsewhere.insert(origin.to_owned(), self.document.findings.none());
@@ -183,10 +191,10 @@ impl<'a> Reader<'a> {
         let Some(findings) = elsewhere.get_mut(origin) else {
             return;
         };
-        let file = self.about.file.clone();
-        findings.add(rule, || Finding {
+        let file = &self.about.file;
+        findings.add_in(file, rule, || Finding {
             rule,
-            file,
+            file: file.clone(),
             at: Some(at),
             message,
             invalid: false,

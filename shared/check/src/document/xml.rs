@@ -15,19 +15,25 @@ use super::reader::{Mark, Reader, Tally};
 use crate::findings::Position;
 use crate::rules::Rule;
 use crate::text::quoted;
+use rest::FirstError;
 use state::Xml;
 
 mod attributes;
 mod characters;
 mod element;
 mod nesting;
+pub(super) mod rest;
 mod spaces;
 mod state;
 
 /// The most namespaces in scope. Sitemaps have six.
 const MAX_NAMESPACES: usize = 256;
 
-pub(super) fn read<'a>(source: &mut Input<'a>, reader: Reader<'a>) -> Reader<'a> {
+/// Reads a document. Returns the reader, and the first error at which other parsers stop.
+pub(super) fn read<'a>(
+    source: &mut Input<'a>,
+    reader: Reader<'a>,
+) -> (Reader<'a>, Option<FirstError>) {
     let at = source.position();
     let mut source = NsReader::from_reader(source);
     source.config_mut().check_comments = true;
@@ -38,7 +44,7 @@ pub(super) fn read<'a>(source: &mut Input<'a>, reader: Reader<'a>) -> Reader<'a>
     xml.run();
     xml.doctype();
     xml.spaces.report(&mut xml.reader);
-    xml.reader
+    (xml.reader, xml.first_error)
 }
 
 impl Xml<'_, '_> {
@@ -112,11 +118,17 @@ impl Xml<'_, '_> {
         if is_end && source.fill_buf().is_ok_and(<[u8]>::is_empty) && self.has_root {
             return self.cut(at);
         }
-        let error = match error {
-            Error::Encoding(_) => "is not UTF-8".to_owned(),
-            error => error.to_string(),
-        };
-        self.ill_formed(at, &error);
+        match error {
+            Error::Encoding(_) => self.ill_formed_by(at, "is not UTF-8", rest::ENCODING.into()),
+            Error::IllFormed(IllFormedError::UnclosedReference) => {
+                let message = "has a & that begins no reference: & is written &amp;";
+                self.ill_formed_by(at, message, rest::AMPERSAND.into());
+            }
+            error => {
+                let error = error.to_string();
+                self.ill_formed_by(at, &error, error.clone().into());
+            }
+        }
     }
 
     fn eof(&mut self, at: Position) {
@@ -140,6 +152,7 @@ impl Xml<'_, '_> {
         self.reader.found(Rule::FileTruncated, at, true, || {
             format!("ends before {root}")
         });
+        self.breaks(at, rest::CUT.into());
     }
 
     fn declaration(&mut self, declaration: &quick_xml::events::BytesDecl<'_>, at: Position) {

@@ -13,4 +13,6 @@ pub(super) struct Next {
     pub(super) depth: u32,
     /// The indexes above it.
     pub(super) above: Vec<String>,
+    /// Other hosts whose robots.txt lets it list their pages.
+    pub(super) permitted: Vec<String>,
 }

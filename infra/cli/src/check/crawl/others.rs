@@ -5,6 +5,7 @@ use check::document::Document;
 use check::rules::Rule;
 
 use super::next::Next;
+use crate::check::limits::Limit;
 use crate::check::robots::{Hosts, Known};
 
 /// Other hosts, of a target, whose robots.txt is asked for.
@@ -15,6 +16,8 @@ enum Word {
     Yes,
     No,
     Unknown(String),
+    /// So many hosts were asked that this one was not.
+    Unasked,
 }
 
 /// Asks the other hosts on which a document lists URLs. What they allow is not wrong, and is in its scope from now on. Where they do not
@@ -22,11 +25,24 @@ enum Word {
 pub(super) async fn settle(next: &mut Next, document: &mut Document, hosts: &Hosts<'_>) {
     for (origin, findings) in std::mem::take(&mut document.elsewhere) {
         match ask(next, &origin, hosts).await {
-            Word::Yes => next.scope.origins.push(origin),
+            Word::Yes => {
+                next.permitted.push(origin.clone());
+                next.scope.origins.push(origin);
+            }
             Word::No => document.findings.append(findings),
+            Word::Unasked => {
+                let why = format!("only {MAX_HOSTS} other hosts are asked");
+                let end = unknown(&origin, &why);
+                document
+                    .findings
+                    .append(findings.moved_to(Rule::ScopeUnknown, &end));
+                let limit = Limit(MAX_HOSTS as u64, "other hosts of a target", None);
+                let rest = "robots.txt of the other hosts was not read";
+                limit.reached(&next.url, rest, &mut document.findings);
+                next.scope.origins.push(origin);
+            }
             Word::Unknown(why) => {
-                let end =
-                    format!(", and it is not known whether {origin}/robots.txt allows it: {why}");
+                let end = unknown(&origin, &why);
                 document
                     .findings
                     .append(findings.moved_to(Rule::ScopeUnknown, &end));
@@ -37,9 +53,13 @@ pub(super) async fn settle(next: &mut Next, document: &mut Document, hosts: &Hos
     }
 }
 
+fn unknown(origin: &str, why: &str) -> String {
+    format!(", and it is not known whether {origin}/robots.txt allows it: {why}")
+}
+
 async fn ask(next: &Next, origin: &str, hosts: &Hosts<'_>) -> Word {
     if !hosts.has(origin).await && hosts.count().await > MAX_HOSTS {
-        return Word::Unknown(format!("only {MAX_HOSTS} other hosts are asked"));
+        return Word::Unasked;
     }
     match hosts.of(origin).await {
         // A host that only leads to the sitemap's own says nothing by itself: `http:` and names without `www.` do so.

@@ -3,37 +3,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::next::Next;
+use super::walk::Walk;
+use crate::check::limits::{Limit, over};
+use crate::check::names;
+use crate::check::robots::{self, Came, Known};
+use crate::fetch::client::{Client, is_absent};
+use crate::fetch::origin::{Origin, get, read_file, read_whole};
 use check::document::{Document, Kind};
 use check::findings::Findings;
 use check::listing::sort::SortError;
 use check::page::response::Response;
-use check::robots::Robots;
+use check::robots::{MAX_ROBOTS_BYTES, Robots};
 use check::rules::Rule;
 use check::site::Listing;
 use check::url::{Scope, origin_of};
-use url::{Host, Url};
-
-use super::next::Next;
-use super::walk::Walk;
-use crate::check::limits::over;
-use crate::check::names;
-use crate::check::robots::{self, Came, Known};
-use crate::check::target::Target;
-use crate::fetch::client::{Client, is_absent};
-use crate::fetch::origin::{Origin, get, read_file, read_whole};
-
-/// Returns the origin of a target that is a server on this machine. Returns `None` for other targets.
-pub(super) fn local(target: &Target) -> Option<String> {
-    let (Target::Site(url) | Target::Sitemap(url)) = target else {
-        return None;
-    };
-    let is_local = match Url::parse(url).ok()?.host()? {
-        Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    };
-    origin_of(url).filter(|_| is_local).map(str::to_owned)
-}
 
 impl Walk<'_> {
     /// Queues the sitemaps that robots.txt names. If it names none, tries the usual names.
@@ -46,7 +30,14 @@ impl Walk<'_> {
             Origin::Bucket(bucket, _) => robots::in_bucket(bucket, "robots.txt").await,
         };
         if self.client.is_over() {
-            over(origin, "the sitemaps", self.site.findings());
+            let rest = "the sitemaps were not checked";
+            over(
+                origin,
+                "the sitemaps",
+                rest,
+                self.client,
+                self.site.findings(),
+            );
             self.is_cut = true;
             return Ok(());
         }
@@ -55,6 +46,9 @@ impl Walk<'_> {
             Came::Text(text, response) => {
                 let robots = self.read_robots(&text, response.as_ref(), &file);
                 named.clone_from(&robots.sitemaps);
+                for (url, _) in &named {
+                    self.names.by_robots(url);
+                }
                 self.robots = Known::read(robots, origin, response.as_ref());
             }
             Came::Absent(None) => {}
@@ -109,6 +103,10 @@ impl Walk<'_> {
     /// Reads a robots.txt, and adds its findings. If it is not served as text, crawlers still read the lines that they know, but the
     /// other lines were not written for them.
     fn read_robots(&mut self, text: &[u8], response: Option<&Response>, file: &Arc<str>) -> Robots {
+        if text.len() > MAX_ROBOTS_BYTES {
+            let limit = Limit(MAX_ROBOTS_BYTES as u64, "bytes of a robots.txt", None);
+            limit.reached(file, "the rest of it was not read", self.site.findings());
+        }
         let is_own = response.is_none_or(|response| !response.is_foreign);
         let media = response.map(|response| response.content_type.as_deref().unwrap_or_default());
         let other = media.filter(|media| !media.to_ascii_lowercase().starts_with("text/plain"));
@@ -207,6 +205,7 @@ impl Walk<'_> {
                 listing: None,
                 depth: 0,
                 above: Vec::new(),
+                permitted: Vec::new(),
             };
             return self.take(&next, fetched);
         }
@@ -265,6 +264,10 @@ impl Walk<'_> {
         scope: Scope,
         follow: bool,
     ) -> Result<(), SortError> {
+        self.names.by_document(&document);
+        if document.kind == Kind::Index && !document.children.is_empty() {
+            self.is_index_alone = !follow;
+        }
         if follow {
             let from = Next {
                 url: document.file.to_string(),
@@ -272,6 +275,7 @@ impl Walk<'_> {
                 scope,
                 depth: 0,
                 above: Vec::new(),
+                permitted: Vec::new(),
             };
             self.follow(&document, &from);
         }

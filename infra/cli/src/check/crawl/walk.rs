@@ -15,12 +15,13 @@ use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 use sitemap::loc::normalized;
 
+use super::hint::Names;
 use super::next::Next;
 use super::others::settle;
-use crate::check::limits::{Limits, over};
+use crate::check::limits::{Limit, Limits, over};
 use crate::check::probe::Probed;
 use crate::check::robots::{Hosts, Known};
-use crate::fetch::client::{Client, Fetched};
+use crate::fetch::client::{Client, Fetched, MAX_REDIRECTS, too_many_redirects};
 use crate::fetch::origin::{Origin, get};
 use crate::terminal::progress::{Progress, Unit};
 
@@ -31,8 +32,8 @@ pub(crate) const MAX_DEPTH: u32 = 3;
 pub(super) struct Walk<'a> {
     pub(super) origin: Origin<'a>,
     pub(super) client: &'a Client,
-    /// The target's origin, if it is a server on this machine.
-    pub(super) local: Option<String>,
+    /// The hosts that the documents name.
+    pub(super) names: Names,
     pub(super) limits: &'a Limits,
     pub(super) site: Site,
     pub(super) robots: Known,
@@ -45,6 +46,8 @@ pub(super) struct Walk<'a> {
     pub(super) wants_index_named: bool,
     /// A limit ended the walk: an index alone says nothing then.
     pub(super) is_cut: bool,
+    /// The target is an index whose sitemaps are not looked at.
+    pub(super) is_index_alone: bool,
 }
 
 impl Walk<'_> {
@@ -91,6 +94,7 @@ impl Walk<'_> {
                 scope,
                 depth: u32::try_from(above.len()).unwrap_or(u32::MAX),
                 above: above.to_vec(),
+                permitted: Vec::new(),
             });
         }
     }
@@ -141,7 +145,14 @@ impl Walk<'_> {
             };
             // What its end has cut says nothing.
             if self.client.is_over() {
-                over(name, "the sitemaps", self.site.findings());
+                let rest = "the other sitemaps were not checked";
+                over(
+                    name,
+                    "the sitemaps",
+                    rest,
+                    self.client,
+                    self.site.findings(),
+                );
                 self.is_cut = true;
                 return Ok(());
             }
@@ -152,6 +163,9 @@ impl Walk<'_> {
                     self.limits.max_urls
                 );
                 self.found(Rule::CheckLimits, name, None, message);
+                let limit = Limit(self.limits.max_urls, "URLs of a target", Some("--max-urls"));
+                let rest = "the other sitemaps were not checked";
+                limit.reached(name, rest, self.site.findings());
                 return Ok(());
             }
         }
@@ -161,6 +175,13 @@ impl Walk<'_> {
                 self.limits.max_sitemaps
             );
             self.found(Rule::CheckLimits, name, None, message);
+            let limit = Limit(
+                self.limits.max_sitemaps,
+                "sitemaps and indexes of a target",
+                Some("--max-sitemaps"),
+            );
+            let rest = "the other sitemaps were not checked";
+            limit.reached(name, rest, self.site.findings());
             self.is_cut = true;
         }
         Ok(())
@@ -177,10 +198,12 @@ impl Walk<'_> {
                 .response
                 .as_ref()
                 .is_some_and(|response| matches!(response.status, 404 | 410));
-            let failure = match fetched.response {
-                None => fetched.failure + &self.remedy(&next.url),
-                Some(_) => fetched.failure,
-            };
+            let failure = fetched.failure;
+            if failure == too_many_redirects() {
+                let limit = Limit(MAX_REDIRECTS as u64, "redirects", None);
+                let rest = "the document was not read";
+                limit.reached(&file, rest, self.site.findings());
+            }
             let listing = next.listing.as_ref();
             match listing.filter(|_| next.depth > 0) {
                 Some(listing) if is_gone => {
@@ -206,6 +229,8 @@ impl Walk<'_> {
             }
             return Ok(());
         };
+        self.names.by_document(&document);
+        self.names.permit(&next.permitted);
         self.probed.add(&next.url, next.depth, &document);
         self.naming(next, &document);
         if self.wants_index_named
@@ -230,24 +255,14 @@ impl Walk<'_> {
                 let message =
                     format!("is nested in more than {MAX_DEPTH} indexes, so it was not read");
                 self.found(Rule::CheckLimits, &file, None, message);
+                let limit = Limit(MAX_DEPTH.into(), "nested indexes", None);
+                let rest = "what it lists was not checked";
+                limit.reached(&file, rest, self.site.findings());
                 self.is_cut = true;
             }
         }
         let listing = next.listing.as_ref().filter(|_| next.depth > 0);
         self.site.add(document, listing)
-    }
-
-    /// Returns what to do about a document that does not answer. A server on this machine may have it, since its sitemaps list the public
-    /// addresses.
-    fn remedy(&self, url: &str) -> String {
-        match (&self.local, origin_of(url)) {
-            (Some(local), Some(origin))
-                if origin != local && self.client.asked(origin) == origin =>
-            {
-                format!(". If {local} has it, add --map {origin}={local}")
-            }
-            _ => String::new(),
-        }
     }
 
     /// Checks that a sitemap in an index has a name of Yoast's form.

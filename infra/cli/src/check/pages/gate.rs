@@ -62,11 +62,6 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// Returns whether the time for all requests is over.
-    pub(super) fn is_over(&self) -> bool {
-        self.client.is_over()
-    }
-
     /// Asks for an address that may be asked for, and follows redirects to such alone.
     pub(super) async fn text(&self, url: &str, limit: usize) -> Text {
         self.client.text_if(url, limit, Some(self)).await

@@ -1,15 +1,34 @@
 //! Annotations of a GitHub workflow: <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>.
 
-use check::findings::Finding;
+use std::fmt::Write as _;
+
+use check::findings::{Finding, Unchecked};
 use check::rules::Severity;
 
-use super::Report;
+use super::{FEW, Report};
 use crate::terminal::text::escaped;
 
 impl Report {
     pub(super) fn github(&self, most: u64) -> String {
-        let findings = self.shown(most).into_iter();
-        findings.map(|finding| self.annotation(finding)).collect()
+        let shown = self.shown(most);
+        let findings = shown.findings.iter();
+        let mut text: String = findings.map(|finding| self.annotation(finding)).collect();
+        for part in self.unchecked(FEW).0 {
+            let place = match part {
+                Unchecked::Broken(broken) => {
+                    let (line, column) = (broken.at.line, broken.at.column);
+                    format!("{},line={line},col={column}", property(&broken.file))
+                }
+                Unchecked::Limited(limited) => property(&limited.place),
+            };
+            let message = data(&part.to_string());
+            // A string takes whatever is written to it.
+            let _ = writeln!(text, "::warning file={place},title=not checked::{message}");
+        }
+        for hint in &self.hints {
+            let _ = writeln!(text, "::notice title=hint::{}", data(hint));
+        }
+        text
     }
 
     fn annotation(&self, finding: &Finding) -> String {
@@ -18,7 +37,6 @@ impl Report {
             Severity::Warning => "warning",
             Severity::Note => "notice",
         };
-        let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
         let at = finding.at.map_or(String::new(), |at| {
             format!(",line={},col={}", at.line, at.column)
         });
@@ -29,6 +47,11 @@ impl Report {
             data(&finding.message)
         )
     }
+}
+
+/// Escapes a text as a property of a workflow command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 /// Escapes a text as the data of a workflow command.

@@ -7,7 +7,7 @@ use check::findings::Finding;
 use check::rules::Rule;
 use sitemap::xml::is_xml_char;
 
-use super::Report;
+use super::{FEW, Report};
 use crate::terminal::text::line_escaped;
 
 impl Report {
@@ -20,6 +20,7 @@ impl Report {
         let (tests, failures) = (rules.len(), rules.iter().filter(fails).count());
         let (summary, seconds) = (text(&self.summary()), self.work.seconds);
         let shown = self.shown(most);
+        let omitted = self.omitted(&shown, FEW);
         let mut xml = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <testsuites name=\"waymark check\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" time=\"{seconds:.1}\">\n\
@@ -27,14 +28,38 @@ impl Report {
              <properties><property name=\"summary\" value=\"{summary}\"/></properties>\n"
         );
         for rule in &rules {
-            let findings: Vec<_> = shown.iter().filter(|one| one.rule == *rule).collect();
-            self.case(*rule, &findings, fails(&rule), &mut xml);
+            let findings = shown.findings.iter();
+            let findings: Vec<_> = findings.filter(|one| one.rule == *rule).collect();
+            let left = omitted.iter().filter(|one| one.rule == *rule);
+            let left: Vec<_> = left.map(ToString::to_string).collect();
+            self.case(*rule, &findings, &left, fails(&rule), &mut xml);
+        }
+        let (unchecked, more) = self.unchecked(FEW);
+        let parts = unchecked.iter().map(|part| format!("not checked: {part}"));
+        let more = (more > 0).then(|| format!("not checked: {more} more"));
+        let hints = self.hints.iter().map(|hint| format!("hint: {hint}"));
+        let told: Vec<_> = parts.chain(more).chain(hints).collect();
+        if !told.is_empty() {
+            xml.push_str("<system-out>\n");
+            for line in &told {
+                // A string takes whatever is written to it.
+                let _ = writeln!(xml, "{}", text(line));
+            }
+            xml.push_str("</system-out>\n");
         }
         xml.push_str("</testsuite>\n</testsuites>\n");
         xml
     }
 
-    fn case(&self, rule: Rule, findings: &[&&Finding], fails: bool, xml: &mut String) {
+    /// Adds the test case of a rule. `left` says where it has findings that are not shown.
+    fn case(
+        &self,
+        rule: Rule,
+        findings: &[&&Finding],
+        left: &[String],
+        fails: bool,
+        xml: &mut String,
+    ) {
         let count = self.findings.count(rule);
         let group = rule.id().split('.').next().unwrap_or_default();
         // A string takes whatever is written to it.
@@ -57,6 +82,9 @@ impl Report {
                 "{count} findings, of which {} are shown",
                 findings.len()
             );
+        }
+        for line in left {
+            let _ = writeln!(lines, "{}", text(line));
         }
         let remedy = text(rule.info().remedy);
         let level = self.level(rule);

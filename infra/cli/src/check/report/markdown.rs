@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, place};
+use super::{FEW, Report, place};
 use crate::terminal::text::escaped;
 
 impl Report {
     pub(super) fn markdown(&self, most: u64) -> String {
         let mut text = format!("{}\n", markdown(&self.summary()));
-        for finding in self.shown(most) {
+        let shown = self.shown(most);
+        for finding in &shown.findings {
             let info = finding.rule.info();
             // A string takes whatever is written to it.
             let _ = write!(
@@ -21,12 +22,26 @@ impl Report {
                 markdown(&finding.message)
             );
         }
-        for (rule, count, shown) in self.cut(most) {
+        for (rule, count, shown) in self.cut(&shown) {
             let _ = write!(
                 text,
                 "\n- {}: {count} findings, of which {shown} are shown",
                 markdown(rule.id())
             );
+        }
+        for omitted in self.omitted(&shown, FEW) {
+            let _ = write!(text, "\n- {}", markdown(&omitted.to_string()));
+        }
+        let (unchecked, more) = self.unchecked(FEW);
+        for part in unchecked {
+            let part = markdown(&part.to_string());
+            let _ = write!(text, "\n- **not checked** {part}");
+        }
+        if more > 0 {
+            let _ = write!(text, "\n- **not checked** {more} more");
+        }
+        for hint in &self.hints {
+            let _ = write!(text, "\n- **hint** {}", markdown(hint));
         }
         text.push('\n');
         text

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0: <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
 
-use check::findings::Finding;
 use check::findings::suppressions::{Key, steady};
+use check::findings::{Finding, Unchecked};
 use check::rules::{Rule, Severity};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -34,17 +34,23 @@ impl Report {
             .copied()
             .filter(|rule| policy.level(*rule).is_some())
             .collect();
-        let results: Vec<Value> = self
-            .shown(most)
-            .into_iter()
+        let shown = self.shown(most);
+        let results = shown.findings.iter();
+        let results: Vec<Value> = results
             .map(|finding| self.result(finding, &rules))
             .collect();
-        let cut: Vec<Value> = self
-            .cut(most)
-            .map(|(rule, count, shown)| {
-                let text = format!("{rule}: {count} findings, of which {shown} are in this file");
-                json!({"level": "note", "message": {"text": text}})
-            })
+        let note = |text: &str| json!({"level": "note", "message": {"text": message(text)}});
+        let cut = self.cut(&shown).map(|(rule, count, shown)| {
+            note(&format!(
+                "{rule}: {count} findings, of which {shown} are in this file"
+            ))
+        });
+        let (unchecked, more) = self.all_unchecked();
+        let more = (more > 0).then(|| note(&format!("{more} more parts were not checked")));
+        let told: Vec<Value> = cut
+            .chain(unchecked.iter().map(|part| not_checked(part)))
+            .chain(more)
+            .chain(self.hints.iter().map(|hint| note(hint)))
             .collect();
         let log = json!({
             "$schema": SCHEMA,
@@ -57,7 +63,7 @@ impl Report {
                     "rules": rules.iter().map(|rule| self.rule(*rule)).collect::<Vec<_>>(),
                 }},
                 "columnKind": "unicodeCodePoints",
-                "invocations": [{"executionSuccessful": true, "toolExecutionNotifications": cut}],
+                "invocations": [{"executionSuccessful": true, "toolExecutionNotifications": told}],
                 "results": results,
             }],
         });
@@ -96,6 +102,22 @@ impl Report {
             "partialFingerprints": {"waymark/v1": format!("{:016x}", key.digest())},
         })
     }
+}
+
+/// Returns the notification for a part that was not checked.
+fn not_checked(part: &Unchecked) -> Value {
+    let place = match part {
+        Unchecked::Broken(broken) => json!({
+            "artifactLocation": {"uri": uri(&broken.file)},
+            "region": {"startLine": broken.at.line, "startColumn": broken.at.column},
+        }),
+        Unchecked::Limited(limited) => json!({"artifactLocation": {"uri": uri(&limited.place)}}),
+    };
+    json!({
+        "level": "warning",
+        "message": {"text": message(&part.to_string())},
+        "locations": [{"physicalLocation": place}],
+    })
 }
 
 fn level(severity: Severity) -> &'static str {

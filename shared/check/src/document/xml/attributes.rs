@@ -7,6 +7,7 @@ use quick_xml::name::{PrefixDeclaration, QName, ResolveResult};
 use sitemap::language::{LanguageError, X_DEFAULT, check_language};
 use sitemap::xml::is_xml_char;
 
+use super::rest;
 use super::state::Xml;
 use crate::document::schema::{Attribute, Element, INSTANCE, Ns};
 use crate::findings::Position;
@@ -33,7 +34,7 @@ impl Xml<'_, '_> {
                 Ok(attribute) => attribute,
                 Err(error) => {
                     let message = format!("<{}> has a bad attribute: {error}", start.name().0);
-                    self.ill_formed(at, &message);
+                    self.ill_formed_by(at, &message, message.clone().into());
                     return;
                 }
             };
@@ -88,7 +89,7 @@ impl Xml<'_, '_> {
                     "the attribute {} has a < or an unknown reference",
                     quoted(attribute.key.0)
                 );
-                self.ill_formed(at, &message);
+                self.ill_formed_by(at, &message, rest::of_value(raw));
                 None
             }
             value => value,
@@ -115,6 +116,7 @@ impl Xml<'_, '_> {
             ResolveResult::Bound(namespace) => (false, namespace.0 == INSTANCE),
             ResolveResult::Unknown(prefix) => {
                 self.spaces.undeclared(&prefix, key.0, at);
+                self.breaks(at, rest::PREFIX.into());
                 return None;
             }
         };

@@ -3,6 +3,7 @@
 use quick_xml::events::BytesRef;
 use sitemap::xml::is_xml_char;
 
+use super::rest;
 use super::state::Xml;
 use crate::document::reader::Mark;
 use crate::findings::Position;
@@ -66,7 +67,7 @@ impl Xml<'_, '_> {
                 Ok(None) if self.dtd.is_some() => return self.entities.add(at),
                 _ => {
                     let message = format!("has the reference {}, which is unknown", quoted(name));
-                    return self.ill_formed(at, &message);
+                    return self.ill_formed_by(at, &message, rest::of_reference(name));
                 }
             },
         };

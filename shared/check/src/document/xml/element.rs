@@ -4,10 +4,11 @@ use quick_xml::events::BytesStart;
 use quick_xml::name::ResolveResult;
 
 use super::attributes::is_name;
+use super::rest;
 use super::state::{Open, Xml};
 use crate::document::reader::Mark;
 use crate::document::schema::{Content, Element, INDEX, Ns, Type, URLSET, Use};
-use crate::findings::Position;
+use crate::findings::{Limited, Position, Unchecked};
 use crate::rules::Rule;
 use crate::text::quoted;
 use crate::xsd;
@@ -19,6 +20,7 @@ impl Xml<'_, '_> {
     pub(super) fn start(&mut self, start: &BytesStart<'_>, at: Position) {
         let (resolved, local) = self.source.resolver().resolve_element(start.name());
         let local: &str = local.as_ref();
+        let is_undeclared = matches!(resolved, ResolveResult::Unknown(_));
         let known = match &resolved {
             ResolveResult::Bound(namespace) => Ns::named(namespace.0),
             _ => None,
@@ -36,7 +38,19 @@ impl Xml<'_, '_> {
                 self.spaces.meant(resolved, start.name().0, parent, at)
             }
         };
+        if is_undeclared {
+            self.breaks(at, rest::PREFIX.into());
+        }
         if self.open.len() >= MAX_DEPTH {
+            let unchecked = Limited {
+                place: self.reader.about.file.clone(),
+                rest: "the rest of the document was not read",
+                value: MAX_DEPTH as u64,
+                unit: "nested elements",
+                option: None,
+            };
+            let findings = &mut self.reader.document.findings;
+            findings.leave(Unchecked::Limited(unchecked));
             self.reader.found(Rule::FileLimits, at, false, || {
                 format!("has more than {MAX_DEPTH} nested elements; the rest was not read")
             });
@@ -57,7 +71,7 @@ impl Xml<'_, '_> {
                 "has the element {}, which is not a valid name",
                 quoted(local)
             );
-            self.ill_formed(at, &message);
+            self.ill_formed_by(at, &message, rest::LESS_THAN.into());
         }
         if let Some(feed) = &mut self.feed {
             feed.start(local, start, at, &mut self.reader);

@@ -1,8 +1,11 @@
 //! The state of an XML document that is being read.
 
+use std::borrow::Cow;
+
 use quick_xml::reader::NsReader;
 use sitemap::xml::is_xml_char;
 
+use super::rest::{self, FirstError};
 use super::spaces::Spaces;
 use crate::document::feed::Feed;
 use crate::document::input::Input;
@@ -58,6 +61,8 @@ pub(super) struct Xml<'r, 'a> {
     pub(super) spaces: Spaces,
     pub(super) feed: Option<Feed>,
     pub(super) stopped: bool,
+    /// The first error at which other parsers stop.
+    pub(super) first_error: Option<FirstError>,
 }
 
 impl<'r, 'a> Xml<'r, 'a> {
@@ -81,14 +86,48 @@ impl<'r, 'a> Xml<'r, 'a> {
             spaces: Spaces::default(),
             feed: None,
             stopped: false,
+            first_error: None,
         }
     }
 }
 
 impl Xml<'_, '_> {
     pub(super) fn ill_formed(&mut self, at: Position, message: &str) {
+        self.ill_formed_by(at, message, format!("it {message}").into());
+    }
+
+    /// Adds a finding for an error whose cause is known, so that it can be said how to write it correctly.
+    pub(super) fn ill_formed_by(&mut self, at: Position, message: &str, cause: Cow<'static, str>) {
         self.reader
             .found(Rule::FileWellformed, at, true, || message.to_owned());
+        self.breaks(at, cause);
+    }
+
+    /// Remembers the first error at which other parsers stop.
+    pub(super) fn breaks(&mut self, at: Position, cause: Cow<'static, str>) {
+        if self.first_error.is_none() {
+            self.first_error = Some(FirstError {
+                at,
+                before: self.whole_entries(),
+                cause,
+            });
+        }
+    }
+
+    /// Returns the number of entries that were read to their end.
+    fn whole_entries(&self) -> u64 {
+        let is_entry = |open: &Open| {
+            open.element
+                .is_some_and(|element| matches!(element.name, "url" | "sitemap"))
+        };
+        let is_in_one = match &self.feed {
+            Some(feed) => feed.is_in_item(),
+            None => self.open.iter().any(is_entry),
+        };
+        self.reader
+            .document
+            .entries
+            .saturating_sub(u64::from(is_in_one))
     }
 
     /// Checks the characters of a text. XML forbids most control characters.
@@ -101,7 +140,7 @@ impl Xml<'_, '_> {
                 "has the character U+{:04X}, which XML forbids",
                 u32::from(character)
             );
-            self.ill_formed(at, &message);
+            self.ill_formed_by(at, &message, rest::CHARACTER.into());
         }
     }
 }
