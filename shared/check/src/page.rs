@@ -5,7 +5,7 @@
 use url::Url;
 
 use crate::document::sample::Page;
-use crate::findings::{Finding, Findings};
+use crate::findings::{Finding, Findings, Limited, Unchecked};
 use crate::rules::Rule;
 use crate::text::quoted;
 use crate::url::digest_of;
@@ -22,7 +22,7 @@ mod soft;
 pub use soft::{Nonsense, nonsense};
 
 use date::DAY;
-use html::Html;
+use html::{Html, MAX_LINKS};
 use links::Link;
 use response::Response;
 use robots::Reading;
@@ -96,6 +96,15 @@ pub fn judge(
         .any(|html| media.eq_ignore_ascii_case(html));
     let html = is_html.then(|| Html::read(&String::from_utf8_lossy(body)));
     let html = html.unwrap_or_default();
+    if html.has_more_links {
+        judge.findings.leave(Unchecked::Limited(Limited {
+            place: page.loc.as_str().into(),
+            rest: "the other links were not read",
+            value: MAX_LINKS as u64,
+            unit: "links of a page",
+            option: None,
+        }));
+    }
     judge.noindex(response, &html, now);
     let mut links = Vec::new();
     for link in links::of_header(response.link.as_deref().unwrap_or_default()) {

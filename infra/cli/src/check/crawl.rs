@@ -127,7 +127,10 @@ pub async fn check(
         let message = format!("lists more than {MAX_DRAWN} pages: only this many are fetched");
         walk.found(Rule::CheckLimits, &name, None, message);
     }
-    if limits.pages > 0 && walk.site.totals().urls > pages.len() as u64 {
+    if limits.pages > 0
+        && pages.len() == limits.pages
+        && walk.site.totals().urls > pages.len() as u64
+    {
         let is_all = limits.pages == MAX_DRAWN;
         let option = (!is_all).then_some("--pages");
         let limit = Limit(limits.pages as u64, "pages", option);

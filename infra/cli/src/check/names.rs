@@ -31,6 +31,8 @@ pub(crate) const USUAL: [&str; 9] = [
 const MAX_LOOKED_AT: usize = 100_000;
 /// Sitemaps that are found.
 const MAX_FOUND: usize = 1_000;
+const FILES: &str = "files";
+const SITEMAPS: &str = "sitemaps";
 /// Bytes of a file's beginning by which its format is recognized.
 const HEAD_BYTES: usize = 4 * 1024;
 
@@ -59,7 +61,7 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
         for entry in entries {
             looked_at += 1;
             if looked_at > MAX_LOOKED_AT {
-                return Err(format!("it has more than {MAX_LOOKED_AT} files"));
+                return Err(too_many(MAX_LOOKED_AT, FILES));
             }
             let path = entry.path();
             // A link may lead to the folder that it is in.
@@ -78,10 +80,26 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Vec<String>, String> {
         }
     }
     if found.len() > MAX_FOUND {
-        return Err(format!("it has more than {MAX_FOUND} sitemaps"));
+        return Err(too_many(MAX_FOUND, SITEMAPS));
     }
     found.sort();
     Ok(found.into_iter().map(|(_, url)| url).collect())
+}
+
+fn too_many(limit: usize, unit: &str) -> String {
+    format!("it has more than {limit} {unit}")
+}
+
+/// Returns the limit that ended the search in a folder for this reason. Returns `None` for another reason.
+pub(crate) fn limit(why: &str) -> Option<(u64, &'static str)> {
+    let limits = [
+        (MAX_LOOKED_AT, FILES, "files and folders of a folder"),
+        (MAX_FOUND, SITEMAPS, "sitemaps of a folder"),
+    ];
+    let limit = limits
+        .into_iter()
+        .find(|(limit, unit, _)| why == too_many(*limit, unit));
+    limit.map(|(limit, _, unit)| (limit as u64, unit))
 }
 
 /// Returns whether something is called as sitemaps are.
@@ -201,5 +219,18 @@ mod tests {
             assert!(error.contains("c.xml: "), "{target}: {error}");
             fs::remove_file(link).unwrap();
         }
+    }
+
+    #[test]
+    fn a_folder_with_too_many_sitemaps_says_which_limit_it_reached() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..=MAX_FOUND {
+            let path = folder.path().join(format!("{number}.xml"));
+            fs::write(path, "<urlset/>").unwrap();
+        }
+        let why = in_folder(folder.path()).unwrap_err();
+        assert_eq!(why, "it has more than 1000 sitemaps");
+        assert_eq!(limit(&why), Some((1_000, "sitemaps of a folder")));
+        assert_eq!(limit("it cannot be read"), None);
     }
 }

@@ -15,6 +15,8 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::client::TIMEOUT;
+
 /// Pieces of a body that wait to be read.
 const PIECES: usize = 8;
 /// Bytes of a body that is read once all of it has come. To have a thread wait for so few takes longer than to read them.
@@ -131,7 +133,7 @@ async fn pump(
     let mut body = body;
     let cut = loop {
         let frame = match timeout_at(deadline.at, body.frame()).await {
-            Err(_) => break format!("it took more than {:?} (--timeout)", deadline.limit),
+            Err(_) => break format!("it took more than {:?} ({TIMEOUT})", deadline.limit),
             Ok(None) => {
                 response.end = End::Whole;
                 return;

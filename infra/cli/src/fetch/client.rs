@@ -32,6 +32,8 @@ use super::led::Led;
 
 /// Redirects that Google follows of a document.
 pub(crate) const MAX_REDIRECTS: usize = 10;
+/// The option that sets the time limit of one response, as failures end with it.
+pub(crate) const TIMEOUT: &str = "--timeout";
 /// Bytes of a probe's answer that are compared: the largest document that there may be.
 const MAX_PROBE_BYTES: usize = sitemap::site::MAX_BYTES as usize;
 /// The longest pause that a server may ask for by Retry-After.
@@ -177,6 +179,12 @@ impl Client {
     #[must_use]
     pub fn max_time(&self) -> Option<Duration> {
         self.asking.max_time
+    }
+
+    /// Returns the time limit of one response.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.asking.timeout
     }
 
     /// Returns the first other origin to which an origin redirected, if it did.
@@ -494,7 +502,7 @@ impl Client {
             Err(_) => {
                 let limit = self.asking.timeout;
                 Err(Refused::Now(format!(
-                    "no answer within {limit:?} (--timeout)"
+                    "no answer within {limit:?} ({TIMEOUT})"
                 )))
             }
         }

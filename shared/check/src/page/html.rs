@@ -10,7 +10,7 @@ use super::robots::is_for_crawlers;
 /// browser.
 const UNSEEN: &[u8] = b"template";
 /// The most links of a page that are kept. A set of alternates may have hundreds.
-const MAX_LINKS: usize = 1_000;
+pub(super) const MAX_LINKS: usize = 1_000;
 
 /// The data of a page for crawlers.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(super) struct Html {
     /// The names and contents of `<meta name="robots">`, and of similar tags for single crawlers.
     pub(super) robots: Vec<(String, String)>,
     pub(super) links: Vec<Link>,
+    /// Whether there are more links than are kept.
+    pub(super) has_more_links: bool,
     /// The address of `<base>`.
     pub(super) base: Option<String>,
     /// The date of its modification, as it is written.
@@ -71,6 +73,7 @@ impl Html {
                     });
                 }
             }
+            b"link" => self.has_more_links = true,
             b"meta" => {
                 let Some(content) = value("content") else {
                     return;
@@ -146,6 +149,9 @@ mod tests {
         assert!(html.links[0].is("Canonical"));
         assert_eq!(html.links[1].href, "/c?d=e&f");
         assert_eq!(html.links[1].language.as_deref(), Some("de"));
+        assert!(!html.has_more_links);
+        let html = Html::read(&"<link rel=alternate href=/a>".repeat(MAX_LINKS + 1));
+        assert_eq!((html.links.len(), html.has_more_links), (MAX_LINKS, true));
     }
 
     #[test]

@@ -103,10 +103,7 @@ impl Walk<'_> {
     /// Reads a robots.txt, and adds its findings. If it is not served as text, crawlers still read the lines that they know, but the
     /// other lines were not written for them.
     fn read_robots(&mut self, text: &[u8], response: Option<&Response>, file: &Arc<str>) -> Robots {
-        if text.len() > MAX_ROBOTS_BYTES {
-            let limit = Limit(MAX_ROBOTS_BYTES as u64, "bytes of a robots.txt", None);
-            limit.reached(file, "the rest of it was not read", self.site.findings());
-        }
+        self.is_long(text, file);
         let is_own = response.is_none_or(|response| !response.is_foreign);
         let media = response.map(|response| response.content_type.as_deref().unwrap_or_default());
         let other = media.filter(|media| !media.to_ascii_lowercase().starts_with("text/plain"));
@@ -125,6 +122,14 @@ impl Walk<'_> {
         Robots::read(text, file, &mut unsaid)
     }
 
+    /// Adds that the rest of a long robots.txt was not read.
+    fn is_long(&mut self, text: &[u8], file: &str) {
+        if text.len() > MAX_ROBOTS_BYTES {
+            let limit = Limit(MAX_ROBOTS_BYTES as u64, "bytes of a robots.txt", None);
+            limit.reached(file, "the rest of it was not read", self.site.findings());
+        }
+    }
+
     fn unknown_robots(&mut self, why: String, file: &Arc<str>) {
         let message = format!("cannot be read, so it is unknown what it disallows: {why}");
         self.found(Rule::RobotsStatus, file, None, message);
@@ -141,6 +146,7 @@ impl Walk<'_> {
                     // What else is wrong with it is for a check of the site.
                     let mut unsaid = Findings::new(self.limits.policy.clone());
                     let robots = Robots::read(&text, &file, &mut unsaid);
+                    self.is_long(&text, &file);
                     if robots.names(url) {
                         scope.folder = None;
                     }
@@ -214,7 +220,13 @@ impl Walk<'_> {
                 Ok(found) => self
                     .later
                     .extend(found.iter().map(|url| format!("{origin}{url}"))),
-                Err(why) => failure = failure.or(Some(format!(" ({why})"))),
+                Err(why) => {
+                    if let Some((value, unit)) = names::limit(&why) {
+                        let rest = "none of them was checked";
+                        Limit(value, unit, None).reached(origin, rest, self.site.findings());
+                    }
+                    failure = failure.or(Some(format!(" ({why})")));
+                }
             }
         }
         // What a usual name has and cannot be read is wrong, also beside others.

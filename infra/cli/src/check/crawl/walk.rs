@@ -7,6 +7,7 @@ use std::sync::Arc;
 use check::document::{About, Document, Kind};
 use check::findings::{Finding, Position};
 use check::listing::sort::SortError;
+use check::page::response::End;
 use check::rules::Rule;
 use check::site::yoast_names::Name;
 use check::site::{Listing, Site};
@@ -21,12 +22,17 @@ use super::others::settle;
 use crate::check::limits::{Limit, Limits, over};
 use crate::check::probe::Probed;
 use crate::check::robots::{Hosts, Known};
-use crate::fetch::client::{Client, Fetched, MAX_REDIRECTS, too_many_redirects};
+use crate::fetch::client::{Client, Fetched, MAX_REDIRECTS, TIMEOUT, too_many_redirects};
 use crate::fetch::origin::{Origin, get};
 use crate::terminal::progress::{Progress, Unit};
 
 /// Indexes inside each other that are followed: an index in an index is a finding, and no reason to stop.
 pub(crate) const MAX_DEPTH: u32 = 3;
+
+/// Returns whether the time limit of one response ended it for this reason.
+fn is_timeout(why: &str) -> bool {
+    why.ends_with(&format!("({TIMEOUT})"))
+}
 
 /// A target that is looked at.
 pub(super) struct Walk<'a> {
@@ -190,6 +196,17 @@ impl Walk<'_> {
     /// Judges the answer for a document, and queues the children of an index.
     pub(super) fn take(&mut self, next: &Next, fetched: Fetched) -> Result<(), SortError> {
         let file: Arc<str> = next.url.as_str().into();
+        let cut = fetched.response.as_ref().map(|response| &response.end);
+        let is_late = match cut {
+            Some(End::Cut(how)) => is_timeout(how),
+            _ => is_timeout(&fetched.failure),
+        };
+        if is_late {
+            let seconds = self.client.timeout().as_secs();
+            let limit = Limit(seconds, "seconds for a response", Some(TIMEOUT));
+            let rest = "the rest of the document was not read";
+            limit.reached(&file, rest, self.site.findings());
+        }
         if let Some(response) = &fetched.response {
             response.judge(&file, fetched.document.as_ref(), self.site.findings());
         }

@@ -234,13 +234,13 @@ fn a_check_that_ran_out_of_time_says_what_raises_the_limit() {
         _ => std::thread::sleep(super::LIMIT * 2),
     });
     let target = format!("{origin}/");
-    let report = json_of(&waymark(&[&target, "--max-time", "2s", "--json"]));
-    let limit = &report["limits"][0];
-    assert_eq!(
-        (&limit["limit"], &limit["option"]),
-        (&json!(2), &json!("--max-time")),
-        "{report}"
-    );
+    for option in ["--max-time", "--timeout"] {
+        let arguments = [&target[..], option, "2s", "--retries", "0", "--json"];
+        let report = json_of(&waymark(&arguments));
+        let limit = &report["limits"][0];
+        let told = (&limit["limit"], &limit["option"]);
+        assert_eq!(told, (&json!(2), &json!(option)), "{report}");
+    }
 }
 
 /// Returns the hints of a check, and the text's.

@@ -78,15 +78,7 @@ pub(in crate::document) fn tell(
     source: &mut Input<'_>,
     reader: &mut Reader<'_>,
 ) {
-    let (entries, tags): (_, &[&str]) = match reader.document.kind {
-        Kind::Sitemap => ("URLs", &["url"]),
-        Kind::Index => ("sitemaps", &["sitemap"]),
-        Kind::Rss | Kind::Atom => ("items", &["item", "entry"]),
-        Kind::Text => ("URLs", &[]),
-        Kind::Html | Kind::Other => return,
-    };
     let file = reader.about.file.clone();
-    let is_whole = reader.document.is_whole;
     let limited = |value, unit, option| {
         Unchecked::Limited(Limited {
             place: file.clone(),
@@ -109,6 +101,14 @@ pub(in crate::document) fn tell(
         }
         _ => {}
     }
+    let (entries, tags): (_, &[&str]) = match reader.document.kind {
+        Kind::Sitemap => ("URLs", &["url"]),
+        Kind::Index => ("sitemaps", &["sitemap"]),
+        Kind::Rss | Kind::Atom => ("items", &["item", "entry"]),
+        Kind::Text => ("URLs", &[]),
+        Kind::Html | Kind::Other => return,
+    };
+    let is_whole = reader.document.is_whole;
     let read = reader.document.entries;
     let cut = |cause: Cow<'static, str>, at| FirstError {
         at,
