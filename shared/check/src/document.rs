@@ -6,7 +6,7 @@ use crate::rules::Rule;
 use crate::text::quoted;
 use input::{Input, Limits, MAX_PIECE_BYTES};
 use reader::Reader;
-use xml::rest::{ENCODING, FirstError, tell};
+use xml::rest::{ENCODING, FirstError, of_stop, tell};
 
 mod about;
 mod data;
@@ -81,7 +81,7 @@ pub fn read<'a>(body: impl Read + 'a, about: &'a About) -> Document {
 }
 
 impl Reader<'_> {
-    /// Reads a list of one URL a line. Returns the error that ended it, unless it is the source's.
+    /// Reads a list of one URL a line. Returns the error that ended it, unless it is a limit.
     fn text(&mut self, source: &mut Input<'_>) -> Option<FirstError> {
         let mut line = Vec::new();
         loop {
@@ -94,11 +94,14 @@ impl Reader<'_> {
                     return None;
                 }
                 Ok(_) => {}
-                Err(_) => return None,
+                Err(_) => {
+                    let cause = source.stop().and_then(of_stop)?;
+                    return Some(FirstError::end(at, self.document.entries, cause));
+                }
             }
             let Ok(text) = std::str::from_utf8(&line) else {
                 self.found(Rule::FileWellformed, at, true, || "is not UTF-8".to_owned());
-                return Some(FirstError::at(at, self.document.entries, ENCODING));
+                return Some(FirstError::end(at, self.document.entries, ENCODING.into()));
             };
             let text = text.trim();
             if !text.is_empty() {

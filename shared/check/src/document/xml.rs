@@ -108,6 +108,11 @@ impl Xml<'_, '_> {
             // If a body fails after the root's end, the document is complete.
             self.reader.document.is_whole =
                 stop == Stop::Body && self.has_root && self.open.is_empty();
+            if let Some(cause) = rest::of_stop(stop)
+                && !self.reader.document.is_whole
+            {
+                self.ends(at, cause);
+            }
             return;
         }
         // A tag that is cut by the document's end is reported as a cut document, not as a wrong tag.
@@ -152,7 +157,7 @@ impl Xml<'_, '_> {
         self.reader.found(Rule::FileTruncated, at, true, || {
             format!("ends before {root}")
         });
-        self.breaks(at, rest::CUT.into());
+        self.ends(at, rest::CUT.into());
     }
 
     fn declaration(&mut self, declaration: &quick_xml::events::BytesDecl<'_>, at: Position) {

@@ -95,8 +95,9 @@ impl Names {
             return Some(format!("{says}. Check {other}/ instead"));
         }
         Some(format!(
-            "{says}. If {own} serves what is at {other}, check it with: waymark check {} --map {other}={own}",
-            quoted(&format!("{other}{rest}"))
+            "{says}. If {own} serves what is at {other}, check it with: waymark check {} --map {}",
+            quoted(&format!("{other}{rest}")),
+            quoted(&format!("{other}={own}"))
         ))
     }
 
@@ -155,10 +156,11 @@ fn is_plain(origin: &str) -> bool {
     origin.bytes().all(is_safe)
 }
 
-/// Returns whether two origins are names of one site: they differ in the scheme, the port or `www.`.
+/// Returns whether two origins are names of one site: they differ in the scheme or in `www.`. At another port is another server.
 fn is_name_of_same_site(own: &str, other: &str) -> bool {
     let host = |origin: &str| {
-        let host = Url::parse(origin).ok()?.host_str()?.to_owned();
+        let url = Url::parse(origin).ok()?;
+        let host = url.host_str().filter(|_| url.port().is_none())?.to_owned();
         Some(host.strip_prefix("www.").unwrap_or(&host).to_owned())
     };
     host(own).is_some_and(|own| Some(own) == host(other))
@@ -166,7 +168,7 @@ fn is_name_of_same_site(own: &str, other: &str) -> bool {
 
 /// Quotes a word of a command for a shell, if need be.
 fn quoted(word: &str) -> String {
-    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b".:/-_~%".contains(&byte);
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b".:/-_~%=".contains(&byte);
     match word.bytes().all(is_safe) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
@@ -230,6 +232,13 @@ mod tests {
         let sitemap = Target::Sitemap(format!("{OWN}/a.xml?x=1&y"));
         let hint = names(&[], &[], &[PUBLIC]).hint(&sitemap, &client(&[]), false);
         let end = "waymark check 'https://www.example.com/a.xml?x=1&y' --map https://www.example.com=http://127.0.0.1:8080";
+        assert!(hint.is_some_and(|hint| hint.ends_with(end)));
+        let local = Target::Site("http://[::1]:8080".to_owned());
+        let hint = names(&[], &[], &["http://[::1]:3000"]).hint(&local, &client(&[]), false);
+        assert_eq!(hint, None);
+        let hint = names(&[], &[], &["http://localhost:3000"]).hint(&local, &client(&[]), false);
+        let end =
+            "waymark check http://localhost:3000/ --map 'http://localhost:3000=http://[::1]:8080'";
         assert!(hint.is_some_and(|hint| hint.ends_with(end)));
     }
 

@@ -24,20 +24,41 @@ const MAX_NAME_BYTES: usize = 64;
 /// The first error at which other parsers stop.
 #[derive(Debug)]
 pub(in crate::document) struct FirstError {
-    pub(super) at: Position,
+    at: Position,
     /// The number of entries that were read to their end.
-    pub(super) before: u64,
-    pub(super) cause: Cow<'static, str>,
+    before: u64,
+    cause: Cow<'static, str>,
+    /// Whether the document ends there, so that what it lacks is unknown.
+    is_end: bool,
 }
 
 impl FirstError {
-    /// Describes an error after which nothing could be read.
-    pub(in crate::document) fn at(at: Position, before: u64, cause: &'static str) -> Self {
+    pub(super) fn new(at: Position, before: u64, cause: Cow<'static, str>) -> Self {
         Self {
             at,
             before,
-            cause: cause.into(),
+            cause,
+            is_end: false,
         }
+    }
+
+    /// Describes an error after which nothing can be read.
+    pub(in crate::document) fn end(at: Position, before: u64, cause: Cow<'static, str>) -> Self {
+        Self {
+            is_end: true,
+            ..Self::new(at, before, cause)
+        }
+    }
+}
+
+/// Returns why a document ends early. Returns `None` if a limit ended it.
+pub(in crate::document) fn of_stop(stop: Stop) -> Option<Cow<'static, str>> {
+    match stop {
+        Stop::CutGzip => Some("the gzip stream ends in its middle".into()),
+        Stop::BadGzip => Some("the gzip stream is damaged".into()),
+        Stop::BadText(encoding) => Some(format!("it is not {encoding}").into()),
+        Stop::Body => Some("its body ended early".into()),
+        Stop::TooLarge | Stop::LongPiece => None,
     }
 }
 
@@ -110,30 +131,20 @@ pub(in crate::document) fn tell(
     };
     let is_whole = reader.document.is_whole;
     let read = reader.document.entries;
-    let cut = |cause: Cow<'static, str>, at| FirstError {
+    let Some(FirstError {
         at,
-        before: read,
+        before,
         cause,
-    };
-    let at = source.position();
-    let first_error = first_error.or_else(|| match stop {
-        Some(Stop::CutGzip) => Some(cut("the gzip stream ends in its middle".into(), at)),
-        Some(Stop::BadGzip) => Some(cut("the gzip stream is damaged".into(), at)),
-        Some(Stop::BadText(encoding)) => Some(cut(format!("it is not {encoding}").into(), at)),
-        Some(Stop::Body) if !is_whole => Some(cut("its body ended early".into(), at)),
-        _ => None,
-    });
-    let Some(first_error) = first_error else {
+        is_end,
+    }) = first_error
+    else {
         return;
     };
-    let FirstError { at, before, cause } = first_error;
-    // What a cut document lacks is unknown.
-    let is_cut = cause == CUT || stop.is_some() && before == read;
-    let rest = match is_whole || stop.is_some() || tags.is_empty() {
+    let rest = match is_whole || is_end || stop.is_some() {
         true => 0,
         false => start_tags(source, tags),
     };
-    let after = (!is_cut && !tags.is_empty()).then(|| (read + rest).saturating_sub(before));
+    let after = (!is_end).then(|| (read + rest).saturating_sub(before));
     if after == Some(0) {
         return;
     }
@@ -216,8 +227,13 @@ fn start_tags(source: &mut Input<'_>, names: &[&str]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::sync::Arc;
+
     use super::*;
     use crate::document::input::Limits;
+    use crate::document::{About, read};
+    use crate::findings::Policy;
 
     fn count(text: &str) -> u64 {
         start_tags(&mut Input::open(text.as_bytes(), Limits::NONE), &["url"])
@@ -253,5 +269,72 @@ mod tests {
         }
         let unknown = "the reference \"#x0\" is no character of XML";
         assert_eq!(of_reference("#x0"), unknown);
+    }
+
+    fn unchecked(body: &[u8]) -> Vec<String> {
+        let mut about = About::new("a.xml", Arc::new(Policy::default()), 1_800_000_000);
+        about.max_bytes = 2_000_000;
+        let document = read(body, &about);
+        let (unchecked, _) = document.findings.unchecked();
+        unchecked.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_a_document_costs_is_told_for_each_kind() {
+        let index = "<sitemapindex xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\n\
+            <sitemap><loc>https://a.example/1.xml</loc></sitemap>\n\
+            <sitemap><loc>https://a.example/2.xml?a&b</loc></sitemap>\n\
+            <sitemap><loc>https://a.example/3.xml</loc></sitemap></sitemapindex>";
+        let feed = "<rss><channel>\n<item><link>https://a.example/1</link></item>\n\
+            <item><link>https://a.example/2&nbsp;</link></item></channel></rss>";
+        let list = b"https://a.example/1\n\xff\nhttps://a.example/2\n";
+        for (body, expected) in [
+            (
+                index.as_bytes(),
+                "about 2 of 3 sitemaps of a.xml could not be read after line 3: & is written &amp;",
+            ),
+            (
+                feed.as_bytes(),
+                "1 of 2 items of a.xml could not be read after line 3: XML does not know the entity \"nbsp\": write the \
+                 character itself",
+            ),
+            (
+                list,
+                "the rest of a.xml after line 2 could not be read, 1 URL before it could: it is not UTF-8",
+            ),
+            (b"<html>", ""),
+            (
+                b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/> x",
+                "",
+            ),
+        ] {
+            assert_eq!(unchecked(body).join("\n"), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_cut_stream_had_is_told_and_a_limit_is_one() {
+        let mut text = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\n".to_owned();
+        for number in 0..2_000 {
+            text += &format!("<url><loc>https://a.example/{number}</loc></url>\n");
+        }
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        let packed = encoder.finish().unwrap();
+        let told = unchecked(&packed[..packed.len() / 2]).join("");
+        let end = "URLs before it could: the gzip stream ends in its middle";
+        assert!(
+            told.ends_with(end) && told.starts_with("the rest of a.xml after line "),
+            "{told}"
+        );
+        let long = text.clone() + &" ".repeat(1_100_000);
+        let told = unchecked(long.as_bytes()).join("");
+        assert!(
+            told.contains("the limit of 1,048,576 bytes of a tag or a text"),
+            "{told}"
+        );
+        let large = text + &"<!-- -->".repeat(300_000);
+        let told = unchecked(large.as_bytes()).join("");
+        assert!(told.ends_with("--max-bytes raises the limit"), "{told}");
     }
 }

@@ -105,13 +105,14 @@ impl Xml<'_, '_> {
 
     /// Remembers the first error at which other parsers stop.
     pub(super) fn breaks(&mut self, at: Position, cause: Cow<'static, str>) {
-        if self.first_error.is_none() {
-            self.first_error = Some(FirstError {
-                at,
-                before: self.whole_entries(),
-                cause,
-            });
-        }
+        let error = FirstError::new(at, self.whole_entries(), cause);
+        self.first_error.get_or_insert(error);
+    }
+
+    /// Remembers that the document ends early.
+    pub(super) fn ends(&mut self, at: Position, cause: Cow<'static, str>) {
+        let error = FirstError::end(at, self.whole_entries(), cause);
+        self.first_error.get_or_insert(error);
     }
 
     /// Returns the number of entries that were read to their end.
