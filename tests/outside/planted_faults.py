@@ -96,8 +96,6 @@ FAULTS = {
          "                    let token = String::new();\n"
          "                    outcomes.insert(page, Ok(Tried { outcome, parts, again: false, token }));\n"
          "                }")],
-    "a slot of a lost race stays a hole": [
-        (ROUND, "let unused = |offer: &&Offer| !offer.given_back", "let unused = |offer: &&Offer| false && !offer.given_back")],
     "a claim is taken whoever has it": [
         (ACTIONS, "of_nobody_else(put, id, holding)", "put")],
     "a claim is released whoever has it": [

@@ -354,11 +354,6 @@ impl Reconciler {
                 for offer in occupied.iter().filter(|offer| offer.given_back) {
                     self.table.forget_free(offer).await?;
                 }
-                // Otherwise every lost race would leave a hole in a sitemap until the audit finds it.
-                let unused = |offer: &&Offer| !offer.given_back && !occupied.contains(offer);
-                for Offer { series, slot, .. } in offers.iter().filter(unused) {
-                    self.table.give_back(series, *slot).await?;
-                }
                 Ok(None)
             }
         }

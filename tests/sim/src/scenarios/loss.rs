@@ -182,8 +182,8 @@ fn slots_that_were_offered_and_never_used_are_given_back() {
             name: "post".to_owned(),
         };
         let free = async || world.rows(&free_partition(&series)).await.len();
-        // Of two records that are loaded together and want one address, one gets a slot in vain, and gives it back by itself.
-        assert_eq!(find(&world, false).await.1, []);
+        // Of two records that are loaded together and want one address, one gets a slot in vain.
+        find(&world, true).await;
         let before = free().await;
         let room = Room {
             positions: 2,
