@@ -22,7 +22,7 @@ pub(crate) mod command;
 mod find;
 pub mod list;
 
-use find::{Found, Named, find, one_sided};
+use find::{Found, Named, archives, find, one_sided};
 
 /// Lookups at the same time.
 const READS: usize = 16;
@@ -45,6 +45,8 @@ pub struct Explanation {
     pub mismatch: Option<String>,
     /// Records that no function reads because of their ids.
     pub reserved: Vec<String>,
+    /// If no record has the address: archives without a record whose term the address ends with.
+    pub missing_archives: Vec<TermName>,
     /// In lines for people.
     #[serde(skip)]
     pub text: Text,
@@ -122,6 +124,17 @@ pub struct Archive {
     pub term: String,
     /// The page's lastmod there.
     pub lastmod: Option<When>,
+    /// Whether a record that can be listed is the archive's page. Without one the archive is not listed.
+    pub has_page: bool,
+}
+
+/// A term of a site.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct TermName {
+    /// The taxonomy.
+    pub taxonomy: String,
+    /// The term.
+    pub term: String,
 }
 
 /// A member of a translation group.
@@ -216,6 +229,7 @@ async fn explain_found(
     found: Found,
     named: &Named,
 ) -> Result<Explanation, EngineError> {
+    let mut missing_archives = Vec::new();
     let (pages, more, reserved) = match found {
         Found::Pages(pages, more) => {
             let is_id = Loc::parse_any(&what).is_err();
@@ -236,6 +250,7 @@ async fn explain_found(
                 true => of(&named.reserved),
                 false => Vec::new(),
             };
+            missing_archives = named.missing_archives(&loc);
             (pages, false, reserved)
         }
     };
@@ -248,7 +263,14 @@ async fn explain_found(
             None => None,
         };
         let one_sided = one_sided(target, page, ledger.as_ref()).await?;
-        explained.push(Page::of(page, ledger.as_ref(), refused, one_sided));
+        let archives = archives(target, ledger.as_ref()).await?;
+        explained.push(Page::of(
+            page,
+            ledger.as_ref(),
+            refused,
+            archives,
+            one_sided,
+        ));
     }
     let mut explanation = Explanation {
         asked: what.to_owned(),
@@ -257,6 +279,7 @@ async fn explain_found(
         // An item that is not a page may still have the ledger of the page that it was.
         mismatch: target.reconciler.content.mismatch(what).await?,
         reserved,
+        missing_archives,
         pages: explained,
         text: Text::default(),
     };
@@ -288,6 +311,12 @@ impl Explanation {
         if !self.known {
             text.toned(Tone::Bad, "no record has this address or this id");
         }
+        for TermName { taxonomy, term } in &self.missing_archives {
+            text.line(format!(
+                "pages have the term {taxonomy} {term}, and no record is the page of its archive: if it is this address, \
+                 `waymark mapping --archives` makes the record"
+            ));
+        }
         text
     }
 }
@@ -297,6 +326,7 @@ impl Page {
         page: &str,
         ledger: Option<&Ledger>,
         refused: Option<(String, String)>,
+        archives: Vec<Archive>,
         one_sided_alternates: Vec<Loc>,
     ) -> Self {
         let (id, part) = keys::page_parts(page);
@@ -317,11 +347,6 @@ impl Page {
                 position: placement.slot.i,
             }
         });
-        let archives = ledger.terms.iter().map(|(term, lastmod)| Archive {
-            taxonomy: term.taxonomy.clone(),
-            term: term.term.clone(),
-            lastmod: *lastmod,
-        });
         let translation = ledger.group.as_ref().map(|(group, translation)| Member {
             group: group.clone(),
             language: translation.language.to_string(),
@@ -333,7 +358,7 @@ impl Page {
             left_out: refused.map(|(name, reason)| Reason { name, reason }),
             loc: ledger.claim.as_ref().map(|address| address.loc.clone()),
             entries: entries.collect(),
-            archives: archives.collect(),
+            archives,
             translation,
             waits_for_group: ledger.waits_in.clone(),
             in_feed_since: ledger.feed.map(When::at),
@@ -368,10 +393,21 @@ impl Page {
             taxonomy,
             term,
             lastmod,
+            ..
         } in &self.archives
         {
             let lastmod = lastmod.map_or("no lastmod".to_owned(), |at| at.to_string());
             line(format!("in the archive {taxonomy} {term} with {lastmod}"));
+        }
+        let without_page = self.archives.iter().filter(|archive| !archive.has_page);
+        let without_page =
+            without_page.map(|archive| format!("{} {}", archive.taxonomy, archive.term));
+        let without_page: Vec<String> = without_page.collect();
+        if !without_page.is_empty() {
+            let names = without_page.join(", ");
+            line(format!(
+                "archives that are not listed, since no record is their page: {names}"
+            ));
         }
         if let Some(Member { group, language }) = &self.translation {
             line(format!("in the translation group {group} as {language}"));
@@ -415,7 +451,13 @@ mod tests {
             ..Ledger::default()
         };
         let refused = Some(("noindex".to_owned(), "noindex is set".to_owned()));
-        let page = Page::of(&keys::page("post/a", 2), Some(&ledger), refused, Vec::new());
+        let page = Page::of(
+            &keys::page("post/a", 2),
+            Some(&ledger),
+            refused,
+            Vec::new(),
+            Vec::new(),
+        );
         let explanation = Explanation {
             asked: "post/a".to_owned(),
             known: true,
@@ -423,6 +465,7 @@ mod tests {
             more_wait: false,
             mismatch: None,
             reserved: Vec::new(),
+            missing_archives: Vec::new(),
             text: Text::default(),
         };
         let expected = json!({
@@ -447,6 +490,7 @@ mod tests {
             "more_wait": false,
             "mismatch": null,
             "reserved": [],
+            "missing_archives": [],
         });
         assert_eq!(serde_json::to_value(&explanation).unwrap(), expected);
         let expected = "post/a, part 2: left out, noindex: noindex is set\n  next check at 1970-01-01T00:00:00+00:00\n  title: cut\n";

@@ -13,6 +13,7 @@ use sitemap::site::SiteSettings;
 use crate::explain::Reason;
 use crate::terminal::text::{Text, Tone};
 
+pub mod archives;
 pub(crate) mod command;
 
 /// What DynamoDB's own JSON calls the types of values.

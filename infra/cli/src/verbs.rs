@@ -84,7 +84,7 @@ enum Command {
     #[command(after_help = exit("the state is shown, or reached with --until", "--until timed out or --fail-on found problems", "the command failed"))]
     Status(status::command::Status),
     /// Check the field mapping of your own table, and print it as a stack parameter
-    #[command(after_help = exit("the mapping is valid", "it is not, or makes no whole record of an item", "the command failed"))]
+    #[command(after_help = exit("the mapping is valid", "it is not, or a record is not whole", "the command failed"))]
     Mapping(mapping::command::Mapping),
     /// Replay failed batches from a deployment's failure bucket
     #[command(after_help = exit("the bucket is empty", "some batches are left", "nothing was replayed"))]
@@ -149,7 +149,7 @@ impl Cli {
             Some(Command::Load(load)) => load.run(&mut output).await,
             Some(Command::Export(export)) => export.run(&mut output).await,
             Some(Command::Status(status)) => status.run(&mut output).await,
-            Some(Command::Mapping(mapping)) => mapping.run(&mut output),
+            Some(Command::Mapping(mapping)) => mapping.run(&mut output).await,
             Some(Command::Redrive(redrive)) => redrive.run(&mut output).await,
             Some(Command::Purge(purge)) => purge.run(&mut output).await,
             Some(Command::Sample) => sample::run(&mut output),

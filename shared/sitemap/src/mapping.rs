@@ -30,6 +30,7 @@ mod number;
 mod source;
 #[cfg(test)]
 mod tests;
+mod translation;
 
 pub use self::error::{MappingError, MappingProblem};
 pub use self::grammar::MAX_MAPPING_BYTES;

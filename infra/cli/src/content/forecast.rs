@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use sitemap::eligibility::{NewsState, Refusal, eligible, news};
+use sitemap::plan::Term;
 use sitemap::record::ContentRecord;
 use sitemap::site::SiteSettings;
 
@@ -51,7 +52,7 @@ pub struct Predicted {
 /// An archive that waits for its members.
 #[derive(Debug)]
 struct Archive {
-    term: u64,
+    term: Term,
     loc: u64,
     id: String,
     series: (String, String),
@@ -120,7 +121,11 @@ impl Prediction {
                     let series = (record.site.clone(), series);
                     let loc = digest(&[&loc.normalized()]);
                     if let Some(of) = &record.archive_of {
-                        let term = digest(&[&record.site, &of.taxonomy, &of.term]);
+                        let term = Term {
+                            site: record.site.clone(),
+                            taxonomy: of.taxonomy.clone(),
+                            term: of.term.clone(),
+                        };
                         let id = record.id.clone();
                         self.archives.push(Archive {
                             term,
@@ -207,11 +212,22 @@ impl Prediction {
             .add(|| format!("{id}: {}", Refusal::Duplicate));
     }
 
+    /// Returns the archives, one after the other, that none of the counted pages is in.
+    pub fn empty_archives(&self) -> impl Iterator<Item = &Term> {
+        let archives = self.archives.iter().map(|archive| &archive.term);
+        archives.filter(|term| !self.terms.contains(&digest_of(term)))
+    }
+
+    /// Takes a term of a page that is not counted, because a table has it.
+    pub fn add_term(&mut self, term: &Term) {
+        self.terms.insert(digest_of(term));
+    }
+
     /// Returns what would be listed of all that was counted.
     #[must_use]
     pub fn finish(mut self) -> Predicted {
         for archive in std::mem::take(&mut self.archives) {
-            if !self.terms.contains(&archive.term) {
+            if !self.terms.contains(&digest_of(&archive.term)) {
                 let name = Refusal::EmptyArchive.name().to_owned();
                 let tally = self.predicted.left_out.entry(name).or_default();
                 tally.add(|| format!("{}: {}", archive.id, Refusal::EmptyArchive));
@@ -233,6 +249,10 @@ impl Prediction {
         }
         self.predicted
     }
+}
+
+fn digest_of(term: &Term) -> u64 {
+    digest(&[&term.site, &term.taxonomy, &term.term])
 }
 
 /// Returns 64 bits of the hash of texts. Ten million of them take 160 MB, and two of them are not likely to be equal.

@@ -6,6 +6,7 @@ use aws::failures::FailureBucket;
 use aws::{Account, Aws};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use engine::content::SourceTable;
 use engine::error::EngineError;
 use objects::all_sites;
 use serde::Serialize;
@@ -29,6 +30,13 @@ pub(crate) struct Place {
     deployed: Deployed,
     #[command(flatten)]
     source: SourceArgs,
+    #[command(flatten)]
+    ports: Ports,
+}
+
+/// The ports of the local stack.
+#[derive(Args)]
+pub(crate) struct Ports {
     /// Port of the local stack's DynamoDB
     #[arg(long, default_value_t = DYNAMODB_PORT, conflicts_with_all = DEPLOYED)]
     dynamodb_port: u16,
@@ -118,7 +126,18 @@ impl Place {
         if let Some(located) = self.deployed.locate(purpose).await? {
             return Ok(located);
         }
-        let source = self.source.read()?;
+        self.ports.locate(self.source.read()?).await
+    }
+
+    /// Returns whether any option names a deployment, or a table of the user's next to the local stack.
+    pub(crate) fn is_given(&self) -> bool {
+        self.deployed.is_given() || self.source.source_table.is_some()
+    }
+}
+
+impl Ports {
+    /// Locates the local stack on these ports, with the table of the user's that it was started with.
+    pub(crate) async fn locate(&self, source: Option<SourceTable>) -> Result<Located> {
         probe(self.dynamodb_port, self.s3_port).await?;
         let endpoint = |port| format!("http://127.0.0.1:{port}");
         let (dynamodb, s3) = (endpoint(self.dynamodb_port), endpoint(self.s3_port));

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::error::EngineError;
 use engine::keys;
+use percent_encoding::percent_decode_str;
 use sitemap::loc::{Loc, normalized};
-use sitemap::plan::{Address, Claim, Ledger};
+use sitemap::plan::{Address, Claim, Ledger, Term};
+use sitemap::record::ContentRecord;
 
+use super::{Archive, TermName};
 use crate::content::MAX_KEY_BYTES;
 use crate::deployment::target::Target;
 use crate::terminal::progress::{Progress, Unit};
@@ -54,6 +57,10 @@ pub(super) struct Named {
     pub(super) pages: BTreeMap<String, Vec<String>>,
     /// The ids of those that no function reads because of them.
     pub(super) reserved: BTreeMap<String, Vec<String>>,
+    /// The terms of pages that one of the addresses ends with.
+    terms: BTreeSet<Term>,
+    /// The archives that a record describes.
+    archives: BTreeSet<Term>,
 }
 
 impl Named {
@@ -71,6 +78,7 @@ impl Named {
             .filter_map(|loc| Loc::parse_any(loc).ok())
             .map(|loc| host(&loc))
             .collect();
+        let ends: BTreeSet<String> = locs.iter().map(|loc| last_step(loc)).collect();
         let content = &target.reconciler.content;
         let what = "searching the records for addresses that no page has";
         let mut progress = Progress::begin(what, Unit::Things("records"), None);
@@ -90,6 +98,7 @@ impl Named {
                     let pages = named.pages.entry(loc.into_owned()).or_default();
                     pages.push(keys::page(&record.id, 1));
                 }
+                named.note_archives(record, &ends);
             }
             after = page.next;
             if after.is_none() {
@@ -104,6 +113,66 @@ impl Named {
             }
         }
         Ok(named)
+    }
+
+    fn note_archives(&mut self, record: &ContentRecord, ends: &BTreeSet<String>) {
+        let of = |taxonomy: &str, term: &str| Term {
+            site: record.site.clone(),
+            taxonomy: taxonomy.to_owned(),
+            term: term.to_owned(),
+        };
+        if let Some(archive) = &record.archive_of {
+            self.archives.insert(of(&archive.taxonomy, &archive.term));
+        }
+        for (taxonomy, terms) in &record.terms {
+            let ending = terms.iter().filter(|term| ends.contains(*term));
+            self.terms.extend(ending.map(|term| of(taxonomy, term)));
+        }
+    }
+
+    /// Returns the terms that an address ends with and whose archive no record describes.
+    pub(super) fn missing_archives(&self, loc: &Loc) -> Vec<TermName> {
+        let (site, end) = (host(loc), last_step(loc.as_str()));
+        let missing = self.terms.difference(&self.archives);
+        let missing = missing.filter(|term| term.site == site && term.term == end);
+        missing.map(TermName::from).collect()
+    }
+}
+
+/// Returns the last step of an address's path, decoded: that of an archive often is the term.
+fn last_step(loc: &str) -> String {
+    let path = loc.split(['?', '#']).next().unwrap_or_default();
+    let step = path.trim_end_matches('/').rsplit('/').next();
+    let step = percent_decode_str(step.unwrap_or_default());
+    step.decode_utf8_lossy().into_owned()
+}
+
+/// Returns the archives that a page is in.
+pub(super) async fn archives(
+    target: &Target,
+    ledger: Option<&Ledger>,
+) -> Result<Vec<Archive>, EngineError> {
+    let mut archives = Vec::new();
+    for (term, lastmod) in ledger.iter().flat_map(|ledger| &ledger.terms) {
+        let partition = keys::term_partition(term);
+        let pages = target.reconciler.table.archives(&partition).await?;
+        let TermName { taxonomy, term } = term.into();
+        archives.push(Archive {
+            taxonomy,
+            term,
+            lastmod: *lastmod,
+            has_page: !pages.is_empty(),
+        });
+    }
+    Ok(archives)
+}
+
+impl From<&Term> for TermName {
+    fn from(term: &Term) -> Self {
+        Self {
+            taxonomy: term.taxonomy.clone(),
+            term: term.term.clone(),
+        }
     }
 }
 

@@ -312,6 +312,7 @@ mod tests {
             more_wait: false,
             mismatch: None,
             reserved: Vec::new(),
+            missing_archives: Vec::new(),
             text: Text::default(),
         };
         let row = Row::of(&unknown);

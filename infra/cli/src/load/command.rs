@@ -246,9 +246,23 @@ impl Load {
             *source = Source::File(spool.path().to_owned());
             spools.push(spool);
         }
-        let run = dry_run(&sources, Clock::system().now()).await?;
+        let locate = async || match self.place.is_given() {
+            true => self.place.locate(Purpose::Read).await.map(Some),
+            false => Ok(None),
+        };
+        let run = dry_run(&sources, Clock::system().now(), locate).await?;
         if output.format() == Format::Text {
             say_dry_run(output, &run)?;
+            if run.archives_not_looked_up > 0 {
+                note(format!(
+                    "{} counted as empty_archive, since no page in these files has the term. Pages in tables are not \
+                     known here: --stack NAME, or --source-table and --source-mapping for the local stack, looks there",
+                    match run.archives_not_looked_up {
+                        1 => "1 archive is".to_owned(),
+                        count => format!("{count} archives are"),
+                    }
+                ));
+            }
         } else {
             output.json(&run)?;
         }

@@ -1,14 +1,18 @@
 //! `waymark load --dry-run`: predicts the effect of a load, without a table.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use anyhow::Result;
 use serde::Serialize;
+use sitemap::eligibility::Newest;
+use sitemap::plan::Term;
 use sitemap::record::ContentRecord;
 use sitemap::site::{SiteSettings, host_of_site_id};
 
 use crate::content::attributes::size;
 use crate::content::forecast::{Predicted, Prediction, digest};
 use crate::content::{Line, LoadError, Parsed, Source, read_lines};
+use crate::deployment::args::Located;
 
 /// Bytes of a write unit (DynamoDB).
 const UNIT_BYTES: u64 = 1_024;
@@ -32,17 +36,24 @@ pub struct DryRun {
     pub sitemap_units: u64,
     /// What both cost, about, in US dollars.
     pub dollars: f64,
+    /// Archives that are counted as `empty_archive` only because no page in the files has their term: a table was not asked.
+    pub archives_not_looked_up: u64,
     /// What would be listed if the table had nothing else.
     #[serde(flatten)]
     pub predicted: Predicted,
 }
 
 /// Reads sources twice: the settings of a site apply to records before them, too. Of two lines with one id the later one counts.
+/// Archives that no page in the sources is in are looked up in the sitemap table, if `locate` finds a stack.
 ///
 /// # Errors
 ///
-/// If a file cannot be read.
-pub async fn dry_run(sources: &[Source], now: i64) -> Result<DryRun, LoadError> {
+/// If a file or the table cannot be read.
+pub(crate) async fn dry_run(
+    sources: &[Source],
+    now: i64,
+    locate: impl AsyncFnOnce() -> Result<Option<Located>>,
+) -> Result<DryRun> {
     let mut prediction = Prediction::new(now);
     let mut last = HashMap::new();
     for (at, source) in sources.iter().enumerate() {
@@ -80,6 +91,23 @@ pub async fn dry_run(sources: &[Source], now: i64) -> Result<DryRun, LoadError> 
             Err(_) => run.malformed += 1,
         })
         .await?;
+    }
+    let empty: BTreeSet<Term> = prediction.empty_archives().cloned().collect();
+    // Without such archives no stack is needed.
+    let located = match empty.is_empty() {
+        true => None,
+        false => locate().await?,
+    };
+    match located {
+        Some(located) => {
+            for term in &empty {
+                let table = &located.target.reconciler.table;
+                if let Newest::Page(_) = table.newest(term).await? {
+                    prediction.add_term(term);
+                }
+            }
+        }
+        None => run.archives_not_looked_up = empty.len() as u64,
     }
     run.predicted = prediction.finish();
     run.sitemap_units = units as u64;

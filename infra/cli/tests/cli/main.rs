@@ -13,6 +13,7 @@ mod import;
 mod limited;
 mod load;
 mod loopback;
+mod mapping;
 mod messages;
 mod on_aws;
 mod process;

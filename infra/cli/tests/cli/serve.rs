@@ -56,13 +56,13 @@ fn content() -> String {
 }
 
 /// A stack that is ready, with the lines that it printed.
-struct Ready {
+pub(crate) struct Ready {
     _running: Running,
     ports: [String; 4],
     site: String,
 }
 
-fn serve(arguments: &[&str]) -> Ready {
+pub(crate) fn serve(arguments: &[&str]) -> Ready {
     let running = Running::start(waymark(&["serve"]).args(arguments).args(ANY_PORTS));
     let lines = running.lines_to("change a record");
     let port = |name: &str| port_of(lines.iter().find(|line| line.starts_with(name)).unwrap());
@@ -79,12 +79,12 @@ fn serve(arguments: &[&str]) -> Ready {
 }
 
 impl Ready {
-    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+    pub(crate) fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         let ports: Vec<&str> = self.ports.iter().map(String::as_str).collect();
         run(&[arguments, &ports].concat())
     }
 
-    fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         let (status, body) = get(&self.site, HOST, path);
         assert_eq!(status, "HTTP/1.1 200 OK", "{path}");
         body

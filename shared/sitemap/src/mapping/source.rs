@@ -7,6 +7,8 @@ use std::fmt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Number, Value};
 
+use super::translation::translated;
+use crate::loc::Loc;
 use crate::problem::cut;
 use crate::time::{When, Zone};
 
@@ -56,6 +58,8 @@ pub(super) enum Source {
         /// The zone of texts without an offset. `None` if those are not allowed.
         zone: Option<Zone>,
     },
+    /// An address: absolute, or relative to a base.
+    Address { path: Path, base: Loc },
     /// A value from each element of a list.
     Each(Path, Box<Source>),
     /// A list of the existing values.
@@ -242,7 +246,10 @@ impl Path {
     }
 
     /// Returns `None` for an empty text. Fails if the path may not be empty.
-    fn said<'v>(&self, value: Option<Cow<'v, Value>>) -> Result<Option<Cow<'v, Value>>, Lack> {
+    pub(super) fn said<'v>(
+        &self,
+        value: Option<Cow<'v, Value>>,
+    ) -> Result<Option<Cow<'v, Value>>, Lack> {
         match value {
             Some(value) if value.as_str() == Some("") => match self.filled {
                 true => Err(Lack::Bad(format!("{self} is empty"))),
@@ -252,7 +259,7 @@ impl Path {
         }
     }
 
-    fn bad(&self, value: &Value, expected: &str) -> Lack {
+    pub(super) fn bad(&self, value: &Value, expected: &str) -> Lack {
         Lack::Bad(format!("{self} is {}, {expected}", shown(value)))
     }
 }
@@ -264,6 +271,7 @@ impl Source {
             Self::Path(path)
             | Self::Translation { path, .. }
             | Self::Time { path, .. }
+            | Self::Address { path, .. }
             | Self::Each(path, _) => paths.push(path),
             Self::Constant(_) => {}
             Self::Template(template) => {
@@ -291,6 +299,15 @@ impl Source {
                 other,
                 missing,
             } => translated(path, values, other.as_ref(), missing.as_ref(), scope),
+            Self::Address { path, base } => {
+                let value = path.value(scope)?;
+                let text = value
+                    .as_str()
+                    .ok_or_else(|| path.bad(&value, "not a text"))?;
+                let loc = Loc::resolve(text, base);
+                loc.map(|loc| Value::String(loc.as_str().to_owned()))
+                    .map_err(|error| path.bad(&value, &format!("as an address: {error}")))
+            }
             Self::Time { path, unit, zone } => {
                 let value = path.value(scope)?;
                 let at = time(&value, *unit, zone.as_ref());
@@ -383,42 +400,6 @@ fn noted(
             None
         }
     }
-}
-
-fn translated(
-    path: &Path,
-    values: &BTreeMap<String, Value>,
-    other: Option<&Value>,
-    missing: Option<&Value>,
-    scope: &Value,
-) -> Result<Value, Lack> {
-    let lack = |translated| Lack::Missing {
-        path: path.to_string(),
-        translated,
-    };
-    // A translation to null means that the item has no value.
-    let given = |value: &Value| match value {
-        Value::Null => Err(lack(false)),
-        value => Ok(value.clone()),
-    };
-    let found = path.find(scope)?;
-    // The translation may contain the empty text.
-    let found = match found {
-        Some(value) if value.as_str().is_some_and(|text| values.contains_key(text)) => Some(value),
-        found => path.said(found)?,
-    };
-    let Some(value) = found else {
-        return missing.map_or_else(|| Err(lack(true)), given);
-    };
-    let name = match &*value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        _ => None,
-    };
-    let named = name.and_then(|name| values.get(&name)).or(other);
-    let names = || values.keys().cloned().collect::<Vec<_>>().join(", ");
-    let named = named.ok_or_else(|| path.bad(&value, &format!("not one of {}", names())))?;
-    given(named)
 }
 
 /// Returns a time from a text, a number, or a text that is a number. Otherwise fails with a description of the value.

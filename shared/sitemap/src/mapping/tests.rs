@@ -1077,3 +1077,107 @@ fn a_text_in_the_place_of_a_path_says_what_to_write() {
     let steps = json!({"key": [{"pk": "S"}], "fields": {"type": {"constant": "post"}, "url": {"path": ["a{b"]}}});
     assert!(Mapping::parse(&steps.to_string()).is_ok());
 }
+
+#[test]
+fn a_name_that_ends_in_a_star_is_for_all_texts_that_begin_so() {
+    let source = json!({"path": "pk", "values": {"POST#*": "post", "POST#NEWS#*": "news", "POST#*1": "page", "*": "other"}});
+    for (pk, expected) in [
+        (json!("POST#7"), "post"),
+        (json!("POST#"), "post"),
+        (json!("POST#NEWS#7"), "news"),
+        // A whole text goes before every prefix.
+        (json!("POST#*1"), "page"),
+        (json!("USER#7"), "other"),
+        (json!("post#7"), "other"),
+        (json!(7), "other"),
+    ] {
+        check(
+            source.clone(),
+            "type",
+            json!({"pk": pk}),
+            Ok(json!(expected)),
+        );
+    }
+    let closed =
+        json!({"path": "pk", "values": {"PRODUCT#*": "product", "POST#*": "post", "7*": "seven"}});
+    for (item, reason) in [
+        (
+            json!({"pk": "USER#7"}),
+            "!pk is \"USER#7\", not one of 7*, POST#*, PRODUCT#*",
+        ),
+        // Only a text begins with anything.
+        (
+            json!({"pk": 77}),
+            "!pk is 77, not one of 7*, POST#*, PRODUCT#*",
+        ),
+        (json!({"pk": ""}), "!pk is empty"),
+        (json!({}), "!missing, since the item has no pk"),
+    ] {
+        check(closed.clone(), "type", item, Err(reason));
+    }
+    let cut = json!({"path": "pk", "cut": "A#", "values": {"POST#*": "post"}});
+    check(cut, "type", json!({"pk": "A#POST#7"}), Ok(json!("post")));
+}
+
+#[test]
+fn an_address_is_resolved_against_its_base() {
+    let at = |base: &str| json!({"path": "a", "base": base});
+    let root = "https://img.example.com/";
+    for (base, value, expected) in [
+        (
+            root,
+            json!("/x/y.jpg"),
+            Ok(json!("https://img.example.com/x/y.jpg")),
+        ),
+        (
+            root,
+            json!("y z.jpg"),
+            Ok(json!("https://img.example.com/y%20z.jpg")),
+        ),
+        (
+            "https://img.example.com/a/b",
+            json!("y.jpg"),
+            Ok(json!("https://img.example.com/a/y.jpg")),
+        ),
+        (
+            root,
+            json!("http://other.example/%c3%a4.jpg"),
+            Ok(json!("http://other.example/%c3%a4.jpg")),
+        ),
+        (
+            root,
+            json!("//cdn.example/y.jpg"),
+            Ok(json!("https://cdn.example/y.jpg")),
+        ),
+        (root, json!(7), Err("!a is 7, not a text")),
+        (root, json!(""), Ok(Value::Null)),
+        (root, Value::Null, Ok(Value::Null)),
+        (
+            root,
+            json!("ftp://other.example/y"),
+            Err(
+                "!a is \"ftp://other.example/y\", as an address: the scheme ftp is neither http nor https",
+            ),
+        ),
+    ] {
+        check(at(base), "canonical_url", json!({"a": value}), expected);
+    }
+    let text = json!({"key": [{"pk": "S"}], "fields": {"type": "t", "url": at("img.example.com"), "canonical_url": at("/x"),
+        "title": at(root), "terms": at(root), "kind": {"path": "a", "base": root, "time": "text"}}});
+    let error = Mapping::parse(&text.to_string()).unwrap_err();
+    let places = error
+        .problems()
+        .iter()
+        .map(|problem| problem.place.as_str());
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        [
+            "fields.canonical_url.base",
+            "fields.kind",
+            "fields.terms.base",
+            "fields.title.base",
+            "fields.url.base"
+        ],
+        "{error}"
+    );
+}

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::source::{Part, Path, Source, Template, Unit, shown};
 use super::reader::{Reader, within};
+use crate::loc::Loc;
 use crate::record::schema::Shape;
 use crate::time::Zone;
 use Shape::{Any, List, Number, Scalar, Text};
@@ -22,7 +23,7 @@ impl Reader {
             place,
             object,
             &[
-                "path", "json", "cut", "values", "missing", "time", "zone", "each",
+                "path", "json", "cut", "values", "missing", "time", "zone", "base", "each",
             ],
         );
         let json = self.json(place, object);
@@ -38,7 +39,7 @@ impl Reader {
         let cut = cut.unwrap_or_default();
         let path = Path { json, cut, ..path };
         let given = |name: &&&str| object.contains_key(**name);
-        let ways: Vec<&str> = ["values", "time", "each"]
+        let ways: Vec<&str> = ["values", "time", "base", "each"]
             .iter()
             .filter(given)
             .copied()
@@ -89,6 +90,17 @@ impl Reader {
                 });
                 let zone = zone.flatten();
                 Some(Source::Time { path, unit, zone })
+            }
+            ("base", Scalar | Any) => {
+                let base = value.as_str().and_then(|text| Loc::parse_any(text).ok());
+                if base.is_none() {
+                    let reason = format!(
+                        "{} is not an absolute address such as https://img.example.com/",
+                        shown(value)
+                    );
+                    self.problem(&inner, reason);
+                }
+                base.map(|base| Source::Address { path, base })
             }
             _ => {
                 self.problem(
