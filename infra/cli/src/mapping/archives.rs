@@ -32,7 +32,7 @@ const OTHER_TYPE: &str = "archive";
 /// Records of one page of the scan.
 const PAGE: u32 = 500;
 
-/// The paths of archives, by taxonomy. Each contains [`SLUG`].
+/// The paths of archives, by taxonomy. Each contains `{slug}`.
 pub type Paths = BTreeMap<String, String>;
 
 /// The records of archives.
