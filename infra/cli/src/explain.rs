@@ -250,7 +250,9 @@ async fn explain_found(
                 true => of(&named.reserved),
                 false => Vec::new(),
             };
-            missing_archives = named.missing_archives(&loc);
+            if pages.is_empty() && reserved.is_empty() {
+                missing_archives = named.missing_archives(&loc);
+            }
             (pages, false, reserved)
         }
     };
@@ -406,7 +408,7 @@ impl Page {
         if !without_page.is_empty() {
             let names = without_page.join(", ");
             line(format!(
-                "archives that are not listed, since no record is their page: {names}"
+                "archives without a page that may be listed: {names}"
             ));
         }
         if let Some(Member { group, language }) = &self.translation {

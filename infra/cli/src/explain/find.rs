@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::error::EngineError;
 use engine::keys;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use percent_encoding::percent_decode_str;
 use sitemap::loc::{Loc, normalized};
 use sitemap::plan::{Address, Claim, Ledger, Term};
 use sitemap::record::ContentRecord;
 
-use super::{Archive, TermName};
+use super::{Archive, READS, TermName};
 use crate::content::MAX_KEY_BYTES;
 use crate::deployment::target::Target;
 use crate::terminal::progress::{Progress, Unit};
@@ -152,19 +153,22 @@ pub(super) async fn archives(
     target: &Target,
     ledger: Option<&Ledger>,
 ) -> Result<Vec<Archive>, EngineError> {
-    let mut archives = Vec::new();
-    for (term, lastmod) in ledger.iter().flat_map(|ledger| &ledger.terms) {
-        let partition = keys::term_partition(term);
-        let pages = target.reconciler.table.archives(&partition).await?;
-        let TermName { taxonomy, term } = term.into();
-        archives.push(Archive {
+    let table = &target.reconciler.table;
+    let terms: Vec<_> = ledger
+        .iter()
+        .flat_map(|ledger| ledger.terms.clone())
+        .collect();
+    let archives = terms.into_iter().map(|(term, lastmod)| async move {
+        let pages = table.archives(&keys::term_partition(&term)).await?;
+        let TermName { taxonomy, term } = (&term).into();
+        Ok(Archive {
             taxonomy,
             term,
-            lastmod: *lastmod,
+            lastmod,
             has_page: !pages.is_empty(),
-        });
-    }
-    Ok(archives)
+        })
+    });
+    stream::iter(archives).buffered(READS).try_collect().await
 }
 
 impl From<&Term> for TermName {

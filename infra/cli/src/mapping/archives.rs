@@ -141,6 +141,7 @@ impl Archives {
         let made = counted(self.records.len() as u64, "record");
         let mut notes = vec![match self.existing {
             0 => format!("made {made}"),
+            1 => format!("made {made}; 1 more archive has one already"),
             existing => format!("made {made}; {existing} more archives have one already"),
         }];
         for (taxonomy, count) in &self.without_url {
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(
             found.notes(),
             [
-                "made 2 records; 1 more archives have one already",
+                "made 2 records; 1 more archive has one already",
                 "tag: no record for 1 archive: --archive-url tag=/…/{slug}/ makes them",
                 "author: no page has a term of it",
             ]

@@ -223,8 +223,7 @@ fn the_archives_of_a_mapped_table_get_records() {
     published();
     let soup = "https://www.a.example/tag/hot%20soup/";
     let explained = |what: &str| stack.run(&[&["explain", what], &table[..]].concat()).1;
-    let missing =
-        "archives that are not listed, since no record is their page: tag hot soup, tag tea";
+    let missing = "archives without a page that may be listed: tag hot soup, tag tea";
     let page = explained("@x");
     assert!(
         page.contains("in the archive author jane") && page.contains(missing),
@@ -260,7 +259,7 @@ fn the_archives_of_a_mapped_table_get_records() {
     let (status, out, errors) = archives(&urls);
     assert_eq!(status, Some(0), "{errors}");
     for said in [
-        "made 2 records; 1 more archives have one already",
+        "made 2 records; 1 more archive has one already",
         "place: no page has a term of it",
     ] {
         assert!(errors.contains(said), "{errors}");
@@ -314,7 +313,7 @@ fn the_archives_of_a_mapped_table_get_records() {
     }
     let page = explained("@x");
     assert!(
-        page.contains("in the archive tag tea") && !page.contains("not listed"),
+        page.contains("in the archive tag tea") && !page.contains("archives without a page"),
         "{page}"
     );
     let (status, out, errors) = archives(&urls);
