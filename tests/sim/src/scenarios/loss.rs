@@ -172,6 +172,27 @@ fn a_table_that_is_dropped_is_made_good() {
     });
 }
 
+/// Tests rows that have the versions of the published ones and another text, as after a restore and as many edits as before it.
+#[test]
+fn an_object_of_other_rows_with_the_same_versions_differs() {
+    simulated(async |sim| {
+        let world = world(&sim).await;
+        let rows = world.items().await;
+        let has_it = |item: &&Item| item.text("xml").is_some_and(|xml| xml.contains("/b</loc>"));
+        let row = rows.iter().find(has_it).expect("an entry");
+        let [pk, sk, xml] = ["pk", "sk", "xml"].map(|name| row.text(name).unwrap());
+        let other = xml.replace("/b</loc>", "/x</loc>");
+        world.damage((pk, sk), "xml", Some(&other)).await;
+        world.settle().await;
+        let (_, findings) = find(&world, false).await;
+        let differs = |finding: &Finding| {
+            finding.problem == Problem::ObjectDiffers && finding.detail.ends_with("segment 0")
+        };
+        assert!(findings.iter().any(differs), "{findings:#?}");
+        world.stop();
+    });
+}
+
 #[test]
 fn slots_that_were_offered_and_never_used_are_given_back() {
     simulated(async |sim| {
