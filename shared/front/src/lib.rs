@@ -18,8 +18,8 @@
 //! # The view for people
 //!
 //! A browser's navigation (`Sec-Fetch-Dest: document`, no crawler's User-Agent, no `Signature-Agent`) to an existing
-//! sitemap, index or feed gets an HTML page instead, and so does one to whatever is not there. The page's script fetches the document as any client does, and shows it as a table. With
-//! `?view=xml`, a navigation gets the XML.
+//! sitemap, index or feed gets an HTML page instead, and so does one to an address where there is nothing. The page's script
+//! fetches the document as any client does, and shows it as a table. With `?view=xml`, a navigation gets the XML.
 //!
 //! The answer to a navigation at such an address, page or XML, is `private, no-store`. All other answers depend on host, path,
 //! Accept-Encoding and on not being a navigation. So a CDN

@@ -36,7 +36,7 @@ pub use self::error::{MappingError, MappingProblem};
 pub use self::grammar::MAX_MAPPING_BYTES;
 pub use self::key::{KeyAttribute, KeyType, KeyValue, SOURCE_MARK};
 pub use self::number::Number;
-pub use self::source::binary;
+pub use self::source::{STEP, binary};
 
 use self::condition::Condition;
 use self::grammar::{ParsedMapping, Subject};

@@ -39,7 +39,7 @@ pub struct Outcome {
     pub totals: Totals,
     /// Pages that were asked for.
     pub pages: u64,
-    /// What to add to the command, if the documents are of a host that was not asked.
+    /// The hint at the end of the report: the option to add, if the documents name a host that was not asked.
     pub hint: Option<String>,
     /// Whether any sitemap was read. If none was and nothing fails, the command cannot tell.
     pub is_read: bool,

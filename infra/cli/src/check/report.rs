@@ -112,7 +112,7 @@ pub struct Report {
     pub work: Work,
     /// The least severity that makes the status 1; nothing if none does.
     pub fails_from: Option<Severity>,
-    /// What to add to the command, each once.
+    /// Hints, each once: options to add to the command.
     pub hints: Vec<String>,
 }
 

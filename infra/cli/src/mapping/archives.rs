@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::content::Content;
 use engine::error::EngineError;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sitemap::loc::Loc;
-use sitemap::mapping::SOURCE_MARK;
+use sitemap::mapping::{SOURCE_MARK, STEP};
 use sitemap::plan::Term;
 use sitemap::record::{ContentRecord, is_type_name};
 use sitemap::site::SITE_TYPE;
@@ -19,12 +19,6 @@ use sitemap::site::SITE_TYPE;
 use crate::terminal::progress::{Progress, Unit};
 use crate::terminal::text::counted;
 
-/// Characters that are encoded in a step of an address's path, as in a template of a mapping.
-const STEP: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
 /// The term in the path of an archive.
 pub(super) const SLUG: &str = "{slug}";
 /// The type of archives whose taxonomy cannot be the name of a type.

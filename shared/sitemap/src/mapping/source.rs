@@ -13,7 +13,7 @@ use crate::problem::cut;
 use crate::time::{When, Zone};
 
 /// Characters that are encoded in a step of a URL's path: all but those that RFC 3986 calls unreserved.
-const STEP: &AsciiSet = &NON_ALPHANUMERIC
+pub const STEP: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')

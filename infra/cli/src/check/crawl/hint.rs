@@ -14,7 +14,7 @@ use crate::fetch::client::Client;
 /// Origins that are counted: a site has a few.
 const MAX_ORIGINS: usize = 64;
 
-/// How often each origin is named.
+/// The number of times that each origin is named.
 type Counts = BTreeMap<String, u64>;
 
 /// The origins that the documents of a target name.
@@ -26,7 +26,7 @@ pub(super) struct Names {
     sitemaps: Counts,
     /// By the sitemaps.
     pages: Counts,
-    /// Those whose robots.txt lets the target list their pages: nothing is wrong then.
+    /// Origins whose robots.txt lets the target list their pages. They need no hint.
     permitted: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ enum Word {
     Yes,
     No,
     Unknown(String),
-    /// So many hosts were asked that this one was not.
+    /// The host was not asked, because the limit of hosts was reached.
     Unasked,
 }
 
