@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sitemap::plan::{self, Assessed, Change, Holding, Inputs, Ledger, Plan, Series, Translations};
+use sitemap::plan::{
+    self, Address, Assessed, Change, Holding, Inputs, Ledger, Plan, Series, Translations,
+};
 
 use super::reconciler::{ReconcileOptions, Reconciled, Reconciler, Tried};
 use super::truth::{CONCURRENCY, Outcomes, Read, SiteMap, Truth};
@@ -200,6 +202,7 @@ impl Reconciler {
         options: ReconcileOptions<'_>,
         outcomes: &mut Outcomes<'a>,
     ) -> Vec<&'a str> {
+        let mut lost = rivals(&mut plans);
         let mut offers = self.offers(&plans, &truth.sites, options).await;
         plans.retain(|Planned { page, plan, .. }| {
             let mut offers = plan.needs_slots().filter_map(|series| offers.get(series));
@@ -233,7 +236,6 @@ impl Reconciler {
                 (planned.page, tried)
             }
         });
-        let mut lost = Vec::new();
         for (page, outcome) in concurrently(CONCURRENCY, commits).await {
             match outcome {
                 Ok(Some(tried)) => drop(outcomes.insert(page, Ok(tried))),
@@ -360,7 +362,31 @@ impl Reconciler {
     }
 }
 
+/// Removes the plans that claim an address which an earlier plan of the batch claims, and returns their pages. They would lose the race.
+/// If they were offered slots, each would leave a hole in a sitemap.
+fn rivals<'a>(plans: &mut Vec<Planned<'a>>) -> Vec<&'a str> {
+    let (mut claimed, mut rivals) = (BTreeSet::new(), Vec::new());
+    plans.retain(|planned| {
+        let is_first = planned
+            .claims()
+            .is_none_or(|address| claimed.insert(keys::claim(&address.site, address.loc.as_str())));
+        if !is_first {
+            rivals.push(planned.page);
+        }
+        is_first
+    });
+    rivals
+}
+
 impl Planned<'_> {
+    /// Returns the address that the plan claims.
+    fn claims(&self) -> Option<&Address> {
+        self.plan.changes.iter().find_map(|change| match change {
+            Change::Hold(Holding::Claim(address)) => Some(address),
+            _ => None,
+        })
+    }
+
     /// Returns whether the plan gives a ledger to a part that had none before the fence.
     fn is_new_part(&self) -> bool {
         let (_, part) = keys::page_parts(self.page);

@@ -18,9 +18,9 @@ const FIRST_CALLED: usize = 8;
 const MOST_WAITERS: u32 = 64;
 
 impl Regenerator {
-    /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. If all
-    /// were reconciled at once, each would be offered a slot, and all these slots but one would remain holes. The other records
-    /// keep waiting. `from` is where the previous slice stopped.
+    /// Reconciles the records that wait for an address until one of them has it: first one, then twice as many each time. The first
+    /// nearly always gets it, so all at once would be read in vain. The other records keep waiting. `from` is where the previous
+    /// slice stopped.
     pub(super) async fn hand_over(
         &self,
         claim_pk: &str,
