@@ -38,33 +38,45 @@ SECTIONS = (
     ("docs/cli/audit.md", "# `waymark audit`", 1),
 )
 # Verbs that look at no stack, and so take no ports.
-WITHOUT_STACK = "check|import|build"
+WITHOUT_STACK = "check|diff|import|build"
 # Options of every verb, which docs/reference/cli.md has.
 EVERYWHERE = {"--json", "--color", "--help"}
 STARTS = "cargo run"
 
 
-def commands(text, heading):
-    """The commands of a section, each with the lines that it should print, or None."""
-    section = f"\n{text}".split(f"\n{heading}\n", 1)[1].split("\n## ", 1)[0]
-    paragraphs = re.split(r"\n\s*\n", section)
-    for paragraph in paragraphs:
+def blocks(text):
+    """The indented blocks of a text: the paragraph before each, its lines, its command, and the lines that it should print, or None.
+
+    A command ends at the first line that does not end in `\\`."""
+    before = ""
+    for paragraph in re.split(r"\n\s*\n", text):
         lines = paragraph.strip("\n").split("\n")
         if not all(line.startswith("    ") for line in lines):
+            before = paragraph.strip("\n")
             continue
         lines = [line[4:] for line in lines]
         if lines[0].startswith("$ "):
-            yield lines[0][2:], lines[1:]
+            length = next((n for n, line in enumerate(lines, 1) if not line.endswith("\\")), len(lines))
+            yield before, lines, "\n".join(lines[:length])[2:], lines[length:]
         else:
-            yield "\n".join(lines), None
+            yield before, lines, "\n".join(lines), None
+
+
+def commands(text, heading):
+    """The commands of a section, each with the lines that it should print, or None."""
+    section = f"\n{text}".split(f"\n{heading}\n", 1)[1].split("\n## ", 1)[0]
+    for _, _, command, expected in blocks(section):
+        yield command, expected
+
+
+def pattern(expected):
+    """A regular expression of the lines that are expected: a line `…` is any lines, one that ends so any end."""
+    return "".join("(?:.*\n)*?" if line.strip() == "…" else re.escape(line).replace(re.escape("…"), ".*") + "\n" for line in expected)
 
 
 def is_printed(expected, printed):
-    """Whether `printed` is what is expected: a line `…` is any lines, one that ends so any end."""
-    pattern = ""
-    for line in expected:
-        pattern += "(?:.*\n)*?" if line.strip() == "…" else re.escape(line).replace(re.escape("…"), ".*") + "\n"
-    return re.fullmatch(pattern, printed) is not None
+    """Whether `printed` is what is expected."""
+    return re.fullmatch(pattern(expected), printed) is not None
 
 
 class Stack:
