@@ -1,7 +1,7 @@
 //! Whether a page is listed, and if not, why.
 
 use crate::loc::{Loc, LocError};
-use crate::record::{ContentRecord, Kind, Problem, Status, Visibility};
+use crate::record::{ContentRecord, Departure, Kind, Problem, Status, Visibility};
 use crate::site::{PART_PLACE, SiteSettings, URL_PLACE};
 use crate::time::When;
 
@@ -36,6 +36,12 @@ pub enum Refusal {
     /// The site is private.
     #[error("the site is private")]
     SitePrivate,
+    /// The page has moved to this address.
+    #[error("it has moved to {0}")]
+    Moved(String),
+    /// The page is gone for good.
+    #[error("gone is set")]
+    Gone,
     /// The site does not list this type.
     #[error("the type {0} is not public on this site")]
     TypeNotPublic(String),
@@ -96,6 +102,8 @@ impl Refusal {
             Self::BadField(_) => "bad_field",
             Self::UnknownSite(_) => "unknown_site",
             Self::SitePrivate => "site_private",
+            Self::Moved(_) => "moved",
+            Self::Gone => "gone",
             Self::TypeNotPublic(_) => "type_not_public",
             Self::NotPublished(_) => "not_published",
             Self::NotVisible(_) => "not_visible",
@@ -134,6 +142,14 @@ pub fn eligible<'s>(
     let site = site.ok_or_else(|| Refusal::UnknownSite(record.site.clone()))?;
     let refuse_if = |applies: bool, refusal: Refusal| if applies { Err(refusal) } else { Ok(()) };
     refuse_if(!site.public, Refusal::SitePrivate)?;
+    if let Some(departure) = &record.departure {
+        // The redirect is answered under the page's own address, whatever its type, status or dates.
+        Loc::parse(&record.url, &site.origin).map_err(Refusal::BadUrl)?;
+        return Err(match departure {
+            Departure::MovedTo(target) => Refusal::Moved(target.clone()),
+            Departure::Gone => Refusal::Gone,
+        });
+    }
     let public = site.type_settings(&record.type_name).public;
     refuse_if(!public, Refusal::TypeNotPublic(record.type_name.clone()))?;
     refuse_if(
@@ -283,6 +299,19 @@ mod tests {
             check(json!({"kind": kind}), "not_content");
         }
         check(json!({"type": "hidden"}), "type_not_public");
+        check(json!({"moved_to": "/b"}), "moved");
+        check(json!({"moved_to": ""}), "listed");
+        check(json!({"gone": true}), "gone");
+        check(json!({"gone": false}), "listed");
+        check(json!({"gone": true, "status": "trash"}), "gone");
+        check(json!({"gone": true, "type": "hidden"}), "gone");
+        check(
+            json!({"gone": true, "url": "https://other.example/a"}),
+            "foreign_url",
+        );
+        check(json!({"gone": "yes"}), "bad_field");
+        check(json!({"gone": true, "moved_to": "/b"}), "bad_field");
+        check(json!({"moved_to": "javascript:alert(1)"}), "bad_field");
         check(json!({"type": "site"}), "bad_field");
         check(
             json!({"url": "https://www.example.com.evil/"}),

@@ -33,6 +33,10 @@ use crate::eligibility::{self, Refusal};
 use crate::problem::cut;
 use crate::site::is_site_host;
 
+/// The note of a page that departed from an address with a query.
+const QUERY_IS_NOT_SEEN: &str =
+    "url: it has a query, which the CDN drops, so its redirect is exported and never answered";
+
 /// Returns the changes that make the placement of a page agree with its record. `id` is the record's id.
 #[must_use]
 pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
@@ -62,18 +66,37 @@ pub fn plan(id: &str, inputs: &Inputs<'_>) -> Plan {
         }
     }
     let mut wanted = Wanted::default();
-    match (listed, inputs.claim) {
-        (Err(refusal), _) => {
-            after.left_out = !matches!(refusal, Refusal::BadField(_));
-            after.refused = Some(reason(&refusal));
-        }
-        (Ok((_, address)), Claim::Other(owner)) => {
+    let departed = page.departed.as_ref();
+    let wants = listed.as_ref().ok().map(|(_, address)| *address);
+    let owner = match (inputs.claim, departed) {
+        (Claim::Other(owner), _) | (Claim::Departed(owner), Some(_)) => Some(owner),
+        _ => None,
+    };
+    match (
+        listed,
+        wants.or(departed.map(|(address, _)| address)).zip(owner),
+    ) {
+        (_, Some((address, owner))) => {
             after.left_out = true;
             after.refused = Some(reason(&Refusal::Duplicate));
             after.waits = Some(address.clone());
             wanted.owner = owner.clone();
         }
-        (Ok((site, address)), _) => {
+        (Err(refusal), None) => {
+            after.left_out = !matches!(refusal, Refusal::BadField(_));
+            after.refused = Some(reason(&refusal));
+            if let Some((address, departure)) = departed {
+                after.claim = Some(address.clone());
+                after.departed = Some(departure.clone());
+                if address.loc.as_str().contains('?') {
+                    after.notes.push(QUERY_IS_NOT_SEEN.to_owned());
+                }
+            }
+        }
+        (Ok((site, address)), None) => {
+            if let Claim::Departed(owner) = inputs.claim {
+                wanted.ousted = Some(owner.clone());
+            }
             let listing = Listing {
                 id,
                 record,

@@ -26,8 +26,8 @@ mod values;
 
 use self::fields::Fields;
 pub use self::values::{
-    ArchiveOf, Kind, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS, News,
-    Status, Visibility,
+    ArchiveOf, Departure, Kind, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS,
+    News, Status, Visibility,
 };
 use self::values::{KINDS, STATUSES, VISIBILITIES};
 
@@ -48,6 +48,8 @@ pub struct ContentRecord {
     pub url: String,
     /// The canonical address. A relative one is resolved against `url`. `None` if the record gives none.
     pub canonical_url: Option<Loc>,
+    /// What became of the page, if it is no longer at its address.
+    pub departure: Option<Departure>,
     /// The title, for feeds and the view for people.
     pub title: Option<String>,
     /// The description, for feeds and the view for people.
@@ -157,11 +159,13 @@ impl ContentRecord {
         let terms = fields.terms();
         let language = fields.language("language");
         let canonical_url = fields.canonical_url(&url);
+        let departure = fields.departure(&url);
         let mut record = Self {
             id: id.to_owned(),
             site,
             type_name,
             canonical_url,
+            departure,
             status: fields.choice("status", Status::Published, STATUSES),
             visibility: fields.choice("visibility", Visibility::Public, VISIBILITIES),
             noindex: fields.noindex(),

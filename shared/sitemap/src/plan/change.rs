@@ -86,6 +86,8 @@ pub enum Change {
     Hold(Holding),
     /// Delete a row that is not an entry.
     Release(Holding),
+    /// Take the claim of the address from the record with this id, whose page has departed from it. That page is called.
+    Take(Address, String),
     /// Commit only while the record with this id has the claim of the address.
     Require(Address, String),
     /// Write the page's row of the feed, with this time of the change (Unix seconds).

@@ -60,6 +60,10 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
                 changes.push(Change::Require(address.clone(), wanted.owner.clone()));
                 changes.push(Change::Hold(row));
             }
+            Holding::Claim(address) if wanted.ousted.is_some() => {
+                let ousted = wanted.ousted.take();
+                changes.extend(ousted.map(|owner| Change::Take(address, owner)));
+            }
             // The feed's row is written below, with its content.
             Holding::Feed(..) => {}
             Holding::Llms(..) => changes.extend(wanted.llms.take().map(Change::Llms)),
@@ -77,7 +81,9 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
         let claim = after.claim.as_ref();
         claim.is_some_and(|claim| claim.is_equivalent(address))
     };
-    let released = before.claim.as_ref().filter(|address| !stays(address));
+    let leaves = |address: &&Address| after.departed.is_some() || !stays(address);
+    let listed = before.claim.as_ref().filter(|_| before.departed.is_none());
+    let released = listed.filter(leaves);
     let released = released.filter(is_notified).cloned();
     let notices = released.into_iter().chain(wanted.notify);
     changes.extend(notices.map(|address| Change::Notify(address, inputs.page.now)));

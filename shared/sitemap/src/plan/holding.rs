@@ -4,6 +4,7 @@
 
 use super::ledger::{Address, Ledger, Placement, Term, is_over};
 use super::translation::Translation;
+use crate::record::Departure;
 use crate::time::When;
 
 /// A row of a page.
@@ -13,6 +14,10 @@ pub enum Holding {
     Entry(Placement),
     /// The claim of an address.
     Claim(Address),
+    /// The claim of an address from which the page has departed. It yields to a page that is listed under the address.
+    YieldingClaim(Address),
+    /// What became of the page that was at the address.
+    Departed(Address, Departure),
     /// The page waits for an address that another page has claimed.
     Waiter(Address),
     /// The page is in an archive, with this lastmod.
@@ -40,7 +45,11 @@ impl Holding {
     /// Returns whether both are the same row, possibly with different content.
     pub(super) fn is_same_row(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Claim(address), Self::Claim(other))
+            (
+                Self::Claim(address) | Self::YieldingClaim(address),
+                Self::Claim(other) | Self::YieldingClaim(other),
+            )
+            | (Self::Departed(address, _), Self::Departed(other, _))
             | (Self::Waiter(address), Self::Waiter(other)) => address.is_equivalent(other),
             (Self::GroupMember(group, _), Self::GroupMember(other, _)) => group == other,
             (Self::Llms(site, at, _), Self::Llms(other, when, _)) => (site, at) == (other, when),
@@ -53,7 +62,12 @@ impl Ledger {
     /// Returns the rows that a ledger names at `now` (Unix seconds).
     pub fn holdings(&self, now: i64) -> impl Iterator<Item = Holding> + '_ {
         let entries = self.placed.iter().cloned().map(Holding::Entry);
-        let claim = self.claim.clone().map(Holding::Claim);
+        let claim = self.claim.clone().map(match self.departed {
+            None => Holding::Claim,
+            Some(_) => Holding::YieldingClaim,
+        });
+        let departed = self.claim.clone().zip(self.departed.clone());
+        let departed = departed.map(|(address, departure)| Holding::Departed(address, departure));
         let waiter = self.waits.clone().map(Holding::Waiter);
         let terms = self.terms.iter().cloned();
         let terms = terms.map(|(term, lastmod)| Holding::TermMember(term, lastmod));
@@ -70,6 +84,7 @@ impl Ledger {
         let parts = (2..=self.parts).map(Holding::Part);
         let alone = [
             claim,
+            departed,
             waiter,
             archive,
             left_out,
@@ -89,7 +104,8 @@ impl Ledger {
     pub fn forget(&mut self, holding: &Holding) {
         match holding {
             Holding::Entry(placement) => self.placed.retain(|placed| placed != placement),
-            Holding::Claim(_) => self.claim = None,
+            Holding::Claim(_) | Holding::YieldingClaim(_) => self.claim = None,
+            Holding::Departed(..) => self.departed = None,
             Holding::Waiter(_) => self.waits = None,
             Holding::TermMember(term, lastmod) => {
                 self.terms.retain(|(of, at)| (of, at) != (term, lastmod));

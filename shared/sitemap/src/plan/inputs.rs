@@ -3,7 +3,8 @@
 use super::ledger::{Address, Ledger, Slot, Term};
 use super::translation::Translations;
 use crate::eligibility::{self, Newest, Refusal};
-use crate::record::ContentRecord;
+use crate::loc::Loc;
+use crate::record::{ContentRecord, Departure};
 use crate::series::Series;
 use crate::site::SiteSettings;
 
@@ -16,6 +17,8 @@ pub enum Claim {
     Free,
     /// The record with this id.
     Other(String),
+    /// The record with this id, whose page has departed. A page that is listed takes the address from it.
+    Departed(String),
 }
 
 /// The page to plan: a record's own page, or another part of it.
@@ -97,11 +100,22 @@ impl<'a> Page<'a> {
             });
             (record, listed)
         });
+        let departed = match &verdict {
+            Some((record, Err(Refusal::Moved(_) | Refusal::Gone))) if part == 1 => {
+                site.and_then(|site| {
+                    let loc = Loc::parse(&record.url, &site.origin).ok()?;
+                    let site = site.host.clone();
+                    Some((Address { site, loc }, record.departure.clone()?))
+                })
+            }
+            _ => None,
+        };
         Assessed {
             part,
             site,
             now,
             verdict,
+            departed,
         }
     }
 }
@@ -118,6 +132,8 @@ pub struct Assessed<'a> {
     /// The record and its verdict. `None` if nothing is to be remembered of the record: it does not exist, has fewer parts, or is
     /// a site's settings.
     verdict: Option<(&'a ContentRecord, Listed<'a, Address>)>,
+    /// The address from which the page departed, and what became of it.
+    pub(super) departed: Option<(Address, Departure)>,
 }
 
 impl<'a> Assessed<'a> {
@@ -157,7 +173,8 @@ impl<'a> Assessed<'a> {
     /// Returns the address whose claim has to be read before planning: the one that the page wants and does not own.
     #[must_use]
     pub fn wanted_address(&self, newest: Newest, ledger: &Ledger) -> Option<&Address> {
-        let (_, address) = self.listed(newest)?;
+        let listed = self.listed(newest).map(|(_, address)| address);
+        let address = listed.or(self.departed.as_ref().map(|(address, _)| address))?;
         let owned = ledger.claim.as_ref();
         (!owned.is_some_and(|owned| owned.is_equivalent(address))).then_some(address)
     }

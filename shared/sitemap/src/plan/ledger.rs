@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::translation::Translation;
 use crate::format::member::SEGMENT_SLOTS;
 use crate::loc::Loc;
+use crate::record::Departure;
 use crate::series::Series;
 use crate::time::When;
 
@@ -61,6 +62,9 @@ pub struct Ledger {
     /// The address whose claim it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Address>,
+    /// What became of its page, for the address whose claim it has. `None` if the page is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departed: Option<Departure>,
     /// The address for which it waits, because another record has the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Address>,

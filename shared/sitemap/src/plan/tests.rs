@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::eligibility::Newest;
 use crate::loc::Loc;
-use crate::record::ContentRecord;
+use crate::record::{ContentRecord, Departure};
 use crate::site::{Llms, SiteSettings};
 use crate::time::When;
 
@@ -136,6 +136,78 @@ fn a_page_that_moves_changes_its_claim_or_its_series() {
         names(&planned(Some(&retyped), &ledger, Claim::Unread)),
         ["Insert", "Remove"]
     );
+}
+
+#[test]
+fn a_page_that_departed_keeps_its_address_until_a_listed_page_takes_it() {
+    let (page, moved) = (record(json!({})), record(json!({"moved_to": "/b"})));
+    let fresh = planned(Some(&moved), &Ledger::default(), Claim::Free);
+    assert_eq!(names(&fresh), ["+Departed", "+LeftOut", "+YieldingClaim"]);
+    let ledger = fresh.ledger.unwrap();
+    let target = "https://www.example.com/b".to_owned();
+    assert_eq!(ledger.departed, Some(Departure::MovedTo(target)));
+    assert_eq!(ledger.refused.as_ref().unwrap().0, "moved");
+    assert!(planned(Some(&moved), &ledger, Claim::Unread).is_empty());
+    assert_eq!(
+        names(&planned(Some(&page), &ledger, Claim::Unread)),
+        ["+Claim", "-Departed", "-LeftOut", "Insert"]
+    );
+    assert_eq!(
+        names(&planned(Some(&moved), &placed(&page), Claim::Unread)),
+        ["+Departed", "+LeftOut", "+YieldingClaim", "Remove"]
+    );
+    let gone = record(json!({"gone": true}));
+    assert_eq!(
+        names(&planned(Some(&gone), &ledger, Claim::Unread)),
+        ["+Departed"]
+    );
+    let departed = || Claim::Departed("post/0".to_owned());
+    assert_eq!(
+        names(&planned(Some(&page), &Ledger::default(), departed())),
+        ["Insert", "Take"]
+    );
+    let second = planned(Some(&moved), &Ledger::default(), departed());
+    assert_eq!(names(&second), ["+LeftOut", "+Waiter", "Require"]);
+    assert_eq!(second.ledger.unwrap().refused.unwrap().0, "duplicate");
+}
+
+/// Tests that search engines are notified of an address from which a listed page departs, once.
+#[test]
+fn a_departure_is_told_once() {
+    let site = SiteSettings {
+        indexnow_key: Some("0123456789abcdef".to_owned()),
+        ..site()
+    };
+    let told = |record: &ContentRecord, ledger: &Ledger| {
+        let page = page(Some(record), &site);
+        let inputs = Inputs {
+            notify: true,
+            ..Inputs::of(&page, ledger, &Claim::Unread)
+        };
+        let plan = plan("post/1", &inputs);
+        let told = plan.changes.iter();
+        let told = told.filter(|change| matches!(change, Change::Notify(..)));
+        (told.count(), plan.ledger.unwrap())
+    };
+    let (moved, gone) = (
+        record(json!({"moved_to": "https://other.example/x"})),
+        record(json!({"gone": true})),
+    );
+    let (count, ledger) = told(&moved, &placed(&record(json!({}))));
+    assert_eq!(count, 1);
+    assert_eq!(told(&gone, &ledger).0, 0);
+    assert_eq!(told(&record(json!({})), &ledger).0, 1);
+}
+
+#[test]
+fn a_departure_from_an_address_with_a_query_is_noted() {
+    let url = "https://www.example.com/?p=1";
+    let fields = json!({"url": url, "moved_to": "/b#part"});
+    let plan = planned(Some(&record(fields)), &Ledger::default(), Claim::Free);
+    let ledger = plan.ledger.unwrap();
+    assert_eq!(ledger.notes, [QUERY_IS_NOT_SEEN]);
+    let target = "https://www.example.com/b#part".to_owned();
+    assert_eq!(ledger.departed, Some(Departure::MovedTo(target)));
 }
 
 #[test]

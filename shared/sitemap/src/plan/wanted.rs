@@ -10,6 +10,8 @@ pub(super) struct Wanted {
     pub(super) entries: Vec<(Series, Rendered)>,
     /// The owner of the address for which the page waits.
     pub(super) owner: String,
+    /// The record from which the page takes the claim of its address.
+    pub(super) ousted: Option<String>,
     /// The feed's row, if it is to be written.
     pub(super) feed: Option<FeedItem>,
     /// The row for llms.txt, if the page may be listed there.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::schema::problem_at;
 use super::values::{
-    ArchiveOf, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS, News,
+    ArchiveOf, Departure, MAX_ALTERNATES, MAX_IMAGES, MAX_PARTS, MAX_TERM_BYTES, MAX_TERMS, News,
 };
 use crate::format::entry::{Alternate, ChangeFreq, Priority};
 use crate::format::video::{self, MAX_VIDEOS, Video};
@@ -30,6 +30,29 @@ const DEAD_OF_IMAGES: [&str; 6] = [
     "geo_location",
     "location",
 ];
+
+/// Returns the address to which a page moved, resolved against its own. It may have a fragment.
+fn target_of(target: &str, page: &Loc) -> Result<String, String> {
+    let (address, fragment) = match target.split_once('#') {
+        Some((address, fragment)) => (address, Some(fragment)),
+        None => (target, None),
+    };
+    let loc = match address {
+        "" => Ok(page.clone()),
+        address => Loc::resolve(address, page),
+    };
+    let loc = loc.map_err(|error| error.to_string())?;
+    if loc.is_equivalent(page) {
+        return Err("is the address of the page itself".to_owned());
+    }
+    match fragment {
+        None => Ok(loc.to_string()),
+        Some(fragment) if fragment.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Ok(format!("{loc}#{fragment}"))
+        }
+        Some(_) => Err("has a fragment with a character that is not printable ASCII".to_owned()),
+    }
+}
 
 fn is_term(text: &str) -> bool {
     (1..=MAX_TERM_BYTES).contains(&text.len())
@@ -188,6 +211,40 @@ impl<'a> Fields<'a> {
         canonical
             .map_err(|error| self.problem("canonical_url", error.to_string()))
             .ok()
+    }
+
+    /// Returns what became of the page. Both fields decide about listing, so an invalid one closes the record: it neither is listed nor
+    /// redirects.
+    pub(super) fn departure(&mut self, url: &str) -> Option<Departure> {
+        let moved_to = self.text("moved_to").filter(|text| !text.is_empty());
+        let is_gone = match self.get("gone") {
+            None => false,
+            Some(Value::Bool(gone)) => *gone,
+            Some(other) => {
+                let reason = format!("{} is neither true nor false", shown(other));
+                self.problem("gone", reason);
+                return None;
+            }
+        };
+        match (moved_to, is_gone) {
+            (None, false) => None,
+            (None, true) => Some(Departure::Gone),
+            (Some(_), true) => {
+                self.problem(
+                    "gone",
+                    "is true, and moved_to is given: a page has moved or is gone",
+                );
+                None
+            }
+            (Some(target), false) => {
+                // The invalid url excludes the page already.
+                let page = Loc::parse_any(url).ok()?;
+                target_of(&target, &page)
+                    .map(Departure::MovedTo)
+                    .map_err(|reason| self.problem("moved_to", reason))
+                    .ok()
+            }
+        }
     }
 
     pub(super) fn changefreq(&mut self) -> Option<ChangeFreq> {

@@ -99,6 +99,8 @@ pub const FIELDS: &[Field] = &[
     adds("title", Text),
     adds("description", Text),
     decides("canonical_url", Scalar),
+    decides("moved_to", Scalar),
+    decides("gone", Scalar),
     decides("status", Scalar),
     decides("visibility", Scalar),
     decides("noindex", Scalar),

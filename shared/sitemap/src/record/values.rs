@@ -1,5 +1,7 @@
 //! The values of a record's fields, their names in records, and their limits.
 
+use serde::{Deserialize, Serialize};
+
 /// The most images of a page (Google's image sitemap guide).
 pub const MAX_IMAGES: usize = 1_000;
 /// The most terms of a record, so that a reconcile stays one transaction.
@@ -32,6 +34,16 @@ pub(super) const KINDS: &[(&str, Kind)] = &[
     ("error", Kind::Error),
     ("paginated_archive", Kind::PaginatedArchive),
 ];
+
+/// What became of a page that is no longer at its address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Departure {
+    /// It moved to this address: an absolute `http` or `https` URL, possibly with a fragment, and possibly on another site.
+    MovedTo(String),
+    /// It is gone for good.
+    Gone,
+}
 
 /// The status of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
