@@ -119,6 +119,7 @@ fn planned(
     let claim = match page.wanted_address(newest, before) {
         None => Claim::Unread,
         Some(_) if step % 3 == 2 => Claim::Other("post/other".to_owned()),
+        Some(_) if step % 5 == 4 => Claim::Departed("post/other".to_owned()),
         Some(_) => Claim::Free,
     };
     let inputs = Inputs {
@@ -176,6 +177,7 @@ fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSetti
     // Giving a slot back writes a row of its own, and waiting for an address checks its claim.
     let weight = |change: &Change| match change {
         Change::Remove(_, Reuse::Free) => 2,
+        Change::Take(..) => 3,
         _ => 1,
     };
     let actions = plan.changes.iter().map(weight).sum::<usize>();
@@ -185,7 +187,7 @@ fn is_sound(plan: &Plan, record: Option<&ContentRecord>, site: Option<&SiteSetti
     assert!(ledger.placed.len() <= 3, "its own, the videos', the news'");
     assert_eq!(
         ledger.placed.is_empty(),
-        ledger.claim.is_none(),
+        ledger.claim.is_none() || ledger.departed.is_some(),
         "an entry without a claim, or a claim without one"
     );
     let stored = serde_json::to_string(&ledger).expect("a ledger has text keys alone");

@@ -25,6 +25,7 @@ use tracing::error;
 
 mod calls;
 pub mod content_scan;
+pub mod departures;
 pub mod feed;
 pub mod index;
 pub mod llms;
@@ -63,8 +64,10 @@ type Indexes<'s> = BTreeMap<&'s str, (BTreeSet<&'s ShardId>, Vec<&'s Subject>)>;
 pub fn subject(record: &StreamRecord) -> Option<Subject> {
     let subject = Subject::of(record.key.text("pk")?, record.key.text("sk")?)?;
     match subject {
-        // Only the removal of a claim concerns waiters. A new claim has none that its owner did not refuse.
-        Subject::Claim(_, None) => (record.event == EventName::Remove).then_some(subject),
+        // A new claim has no waiter that its owner did not refuse. One that is written again may yield now.
+        Subject::Claim(_, None) => (record.event != EventName::Insert).then_some(subject),
+        // Its removal means that the page was reconciled.
+        Subject::Ousted(..) => (record.event != EventName::Remove).then_some(subject),
         // A new waiter needs nothing. A rewritten waiter is where the calls continue.
         Subject::Claim(_, Some(_)) => (record.event == EventName::Modify).then_some(subject),
         // The removal of the mark means that its time has come.
@@ -286,6 +289,8 @@ impl Regenerator {
             }
             Subject::Llms(site) | Subject::MarkedLlms(site) => self.publish_llms(site, false).await,
             Subject::Claim(pk, from) => self.hand_over(pk, from.as_deref(), until).await,
+            Subject::Ousted(pk, page) => self.call_ousted(pk, page).await,
+            Subject::Departures(site, file) => self.publish_departures(site, *file).await,
             Subject::ContentScan => self.scan_content().await,
             Subject::Term(pk) => {
                 let archives = self.reconciler.table.archives(pk).await?;

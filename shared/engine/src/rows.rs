@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod claim;
+pub mod departed;
 pub mod entry;
 pub mod feed;
 pub mod group;

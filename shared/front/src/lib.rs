@@ -41,6 +41,7 @@ pub mod asset;
 mod body;
 mod cdn_path;
 mod checked_body;
+mod departed;
 mod empty_document;
 pub mod inflater;
 pub mod negotiation;

@@ -21,6 +21,7 @@ use crate::asset::Asset;
 use crate::body::{self, Body};
 use crate::cdn_path;
 use crate::checked_body::CheckedBodies;
+use crate::departed::{self, IsMove};
 use crate::empty_document;
 use crate::negotiation::Gzip;
 use crate::representation::{Representation, VARY_VALUE};
@@ -115,8 +116,11 @@ impl SiteFront {
                 unavailable()
             }
         };
+        let is_move = response.extensions().get::<IsMove>().is_some();
         let headers = response.headers_mut();
-        headers.insert(X_ROBOTS_TAG, X_ROBOTS_TAG_VALUE);
+        if !is_move {
+            headers.insert(X_ROBOTS_TAG, X_ROBOTS_TAG_VALUE);
+        }
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         let tag = asked.site.map(|site| format!("site:{site}"));
         if let Some(Ok(tag)) = tag.map(HeaderValue::try_from) {
@@ -132,14 +136,20 @@ impl SiteFront {
         if asked.method != Method::GET && asked.method != Method::HEAD {
             return Ok(method_not_allowed());
         }
-        let Some((site, route)) = asked.site.zip(asked.route.as_ref()) else {
+        let Some(site) = asked.site else {
             return Ok(absent(asked.reader));
+        };
+        let Some(route) = asked.route.as_ref() else {
+            return self.departed(site, asked).await;
         };
         match route {
             // The same on every site. No site is looked up, so a function that has just started needs no client.
             Route::Redirect(location) => Ok(moved(location)),
             Route::Asset(asset) => Ok(sent_asset(*asset, asked.condition.as_ref())),
-            Route::KeyFile(key) => self.key_file(site, key, asked.reader).await,
+            Route::KeyFile(key) => match self.key_file(site, key).await? {
+                Some(file) => Ok(file),
+                None => self.departed(site, asked).await,
+            },
             Route::Object(key, form) => {
                 let variant = Variant::of(*form, asked.is_encoded);
                 self.document(site, key, variant, asked).await
@@ -191,19 +201,29 @@ impl SiteFront {
     }
 
     /// Returns the file that proves the site's ownership of an IndexNow key. Returns `None` if the site does not have this key.
-    async fn key_file(
-        &self,
-        site: &str,
-        key: &str,
-        reader: Reader,
-    ) -> Result<Response<Body>, ObjectError> {
+    async fn key_file(&self, site: &str, key: &str) -> Result<Option<Response<Body>>, ObjectError> {
         let now = self.runtime.now();
         let is_other = |file: &SiteFile| file.indexnow_key.as_deref() != Some(key);
         let file = self.sites.get(&*self.objects, site, now, is_other).await?;
         Ok(match file {
-            Some(file) if !is_other(&file) => plain(StatusCode::OK, BRIEF, key.to_owned()),
-            _ => absent(reader),
+            Some(file) if !is_other(&file) => Some(plain(StatusCode::OK, BRIEF, key.to_owned())),
+            _ => None,
         })
+    }
+
+    /// Returns the answer for a path that is no published file: where its page went, or the 404.
+    async fn departed(&self, site: &str, asked: &Asked<'_>) -> Result<Response<Body>, ObjectError> {
+        let now = self.runtime.now();
+        // Most paths are nobody's: a file that was just read says enough.
+        let file = self.sites.get(&*self.objects, site, now, |_| false).await?;
+        let file = file.filter(|file| file.public);
+        let Some((file, max_age)) = file.and_then(|file| Some((file.clone(), file.departures?)))
+        else {
+            return Ok(absent(asked.reader));
+        };
+        let found = departed::find(&*self.objects, &file, asked.path).await?;
+        let answer = found.map(|departure| departed::response(&departure, max_age));
+        Ok(answer.unwrap_or_else(|| absent(asked.reader)))
     }
 
     /// Returns the view of a published object. Returns `None` if there is no object to show.

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use sitemap::departures::FILES as FILES_OF_DEPARTURES;
+
 /// The prefix of all published objects. `http` may read nothing else.
 pub const PUBLISHED_PREFIX: &str = "published/";
 
@@ -14,6 +16,9 @@ const SHARD_INFIX: &str = "-sitemap";
 
 /// The beginning of every index's file name. The number of a further index follows it.
 const INDEX_STEM: &str = "sitemap_index";
+
+/// The folder of the files of departures, below a site's.
+const DEPARTURES_FOLDER: &str = "moved/";
 
 const XML: &str = "application/xml; charset=utf-8";
 
@@ -70,6 +75,8 @@ pub enum Source {
     Settings,
     /// The rows of the feed, which are deleted later. So the stamp is a random token.
     Changes,
+    /// The rows of pages that departed. The stamp is a random token.
+    Departures,
     /// The rows of the newest pages, which are deleted too. A site has the file only if its settings ask for it.
     Newest,
 }
@@ -104,7 +111,15 @@ pub enum Form {
 }
 
 /// The table of all kinds.
-pub static FILES: [&PublishedFile; 6] = [&SHARD, &INDEX, &ROBOTS, &SITE_FILE, &FEED, &LLMS];
+pub static FILES: [&PublishedFile; 7] = [
+    &SHARD,
+    &INDEX,
+    &ROBOTS,
+    &SITE_FILE,
+    &FEED,
+    &LLMS,
+    &DEPARTURES,
+];
 
 static SHARD: PublishedFile = PublishedFile {
     name: "<series>-sitemap<n>.xml",
@@ -184,6 +199,18 @@ static LLMS: PublishedFile = PublishedFile {
     closing: Closing::AtOnce,
 };
 
+static DEPARTURES: PublishedFile = PublishedFile {
+    name: "moved/<file>",
+    is_numbered: true,
+    key: |site, file| ObjectKey::Departures { site, file },
+    content_type: "application/json",
+    storage: Storage::Text,
+    cache_control: "private, no-store",
+    made_from: Source::Departures,
+    forms: &[],
+    closing: Closing::AtOnce,
+};
+
 /// A published object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKey {
@@ -213,6 +240,14 @@ pub enum ObjectKey {
         /// The site's host.
         site: String,
     },
+    /// `published/<site>/moved/<file>`: where pages went that departed from their addresses. The name is the file's number in three hex
+    /// digits.
+    Departures {
+        /// The site's host.
+        site: String,
+        /// The file's number, below [`sitemap::departures::FILES`].
+        file: u32,
+    },
     /// `published/<site>/robots.txt`.
     Robots {
         /// The site's host.
@@ -241,6 +276,7 @@ impl ObjectKey {
             Self::Index { .. } => &INDEX,
             Self::Feed { .. } => &FEED,
             Self::Llms { .. } => &LLMS,
+            Self::Departures { .. } => &DEPARTURES,
             Self::Robots { .. } => &ROBOTS,
             Self::SiteFile { .. } => &SITE_FILE,
         }
@@ -254,6 +290,7 @@ impl ObjectKey {
             | Self::Index { site, .. }
             | Self::Feed { site }
             | Self::Llms { site }
+            | Self::Departures { site, .. }
             | Self::Robots { site }
             | Self::SiteFile { site } => site,
         }
@@ -269,6 +306,7 @@ impl ObjectKey {
         match self {
             Self::Shard { series, n, .. } => format!("{series}{SHARD_INFIX}{}", number(n)),
             Self::Index { n, .. } => format!("{INDEX_STEM}{}", number(n)),
+            Self::Departures { file, .. } => format!("{DEPARTURES_FOLDER}{file:03x}"),
             _ => self.file().name.to_owned(),
         }
     }
@@ -294,9 +332,9 @@ impl ObjectKey {
     /// Returns the last part of the key, which is also the last part of the public path.
     #[must_use]
     pub fn file_name(&self) -> String {
-        match self.file().is_numbered {
-            true => self.stem() + Form::Xml.extension(),
-            false => self.stem(),
+        match self.file().storage {
+            Storage::Member => self.stem() + Form::Xml.extension(),
+            _ => self.stem(),
         }
     }
 
@@ -310,7 +348,13 @@ impl ObjectKey {
     #[must_use]
     pub fn from_path(path: &str) -> Option<Self> {
         let (site, file) = path.strip_prefix(PUBLISHED_PREFIX)?.split_once('/')?;
-        let key = PublishedFile::named(site, file).or_else(|| {
+        let departures = || {
+            let number = file.strip_prefix(DEPARTURES_FOLDER)?;
+            let (site, file) = (site.to_owned(), u32::from_str_radix(number, 16).ok()?);
+            (file < FILES_OF_DEPARTURES).then_some(Self::Departures { site, file })
+        };
+        let named = PublishedFile::named(site, file).or_else(departures);
+        let key = named.or_else(|| {
             let stem = file.strip_suffix(Form::Xml.extension())?;
             Self::from_stem(site, stem)
         })?;

@@ -35,6 +35,9 @@ pub struct SiteFile {
     /// Whether the site has an llms.txt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub llms: bool,
+    /// Seconds for which caches may keep the answers for pages that departed from their addresses. `None` if no page did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departures: Option<u32>,
     /// Seconds for which an emptied or closed shard is still served as an empty document: longer than any cached index lives.
     pub emptied_grace_seconds: i64,
 }

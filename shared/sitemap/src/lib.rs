@@ -66,6 +66,7 @@
 //! - Files: gzip, [RFC 1952](https://www.rfc-editor.org/rfc/rfc1952), and deflate,
 //!   [RFC 1951](https://www.rfc-editor.org/rfc/rfc1951).
 
+pub mod departures;
 pub mod eligibility;
 mod format;
 pub mod language;

@@ -230,6 +230,10 @@ pub enum State {
     Noindex,
     /// Its canonical address is another one.
     Elsewhere,
+    /// It has moved.
+    Moved,
+    /// It is gone for good.
+    Gone,
 }
 
 /// The videos of a page.
@@ -394,6 +398,8 @@ pub(crate) fn page() -> impl Strategy<Value = Page> {
         2 => Just(State::Draft),
         1 => Just(State::Noindex),
         1 => Just(State::Elsewhere),
+        1 => Just(State::Moved),
+        1 => Just(State::Gone),
     ];
     let changed = prop_oneof![
         11 => (1..28_u32).prop_map(Changed::Day),

@@ -22,7 +22,7 @@ use crate::runtime::Sim;
 use crate::world::Options;
 
 /// The kinds of rows, except notices, and sites' scans, whose rows exist only while they run.
-const KINDS: usize = 13;
+const KINDS: usize = 14;
 
 /// Kinds of damage of an object, besides its loss.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +99,11 @@ fn in_a_full_world_of<F: Future<Output = ()> + Send>(
         // The same address once more.
         pages.push(Page {
             spelling: Spelling::Lower,
+            ..PAGE
+        });
+        pages.push(Page {
+            path: 9,
+            state: State::Moved,
             ..PAGE
         });
         let written = pages.into_iter().enumerate();

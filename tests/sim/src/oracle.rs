@@ -11,6 +11,7 @@ mod records;
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::keys;
+use serde_json::Value;
 use sitemap::plan::{Term, Translation};
 use sitemap::time::When;
 
@@ -88,6 +89,10 @@ pub struct Truth {
     pub claimants: BTreeMap<Address, BTreeSet<PagePart>>,
     /// The expected listing of the pages that have an address.
     pub listed: BTreeMap<PagePart, Listed>,
+    /// For each address from which pages departed, these pages. One of them has it, unless a page is listed under it.
+    pub departing: BTreeMap<Address, BTreeSet<String>>,
+    /// The page that has each address under which no page is listed, its loc, and what became of it, as its row says it.
+    pub departed: BTreeMap<Address, (String, String, Value)>,
 }
 
 /// The expected state of a listed page.
@@ -303,6 +308,7 @@ impl Oracle {
                 claimants.insert((id.clone(), part));
             }
         }
+        self.add_departures(found, &mut truth);
         let mut groups: BTreeMap<String, BTreeMap<&str, Translation>> = BTreeMap::new();
         for (id, page, part, (_, loc), _) in &listed {
             if let Some((group, translation)) = records::translation(page, loc)
@@ -349,6 +355,27 @@ impl Oracle {
             truth.listed.insert(((*id).clone(), *part), one);
         }
         Ok(truth)
+    }
+
+    /// Adds the pages that departed from their addresses, and which of them has its address.
+    fn add_departures(&self, found: &Found, truth: &mut Truth) {
+        for (id, page) in &self.pages {
+            let settings = self.settings(page.site).filter(|settings| settings.public);
+            let departure = settings.zip(records::departure(page));
+            let Some((settings, departure)) = departure else {
+                continue;
+            };
+            let Some(address) = address(page, 1, &settings) else {
+                continue;
+            };
+            let is_owner = found.owners.get(&address) == Some(&(id.clone(), 1));
+            if is_owner && !truth.claimants.contains_key(&address) {
+                let departed = (id.clone(), records::loc(page), departure);
+                truth.departed.insert(address.clone(), departed);
+            }
+            let departing = truth.departing.entry(address).or_default();
+            departing.insert(id.clone());
+        }
     }
 
     /// Returns the expected llms.txt of a site. Returns `None` if it must have none.

@@ -7,6 +7,7 @@ mod archives;
 mod bulk;
 mod calls;
 mod closing;
+mod departures;
 mod feed;
 mod harness;
 mod limits;

@@ -15,7 +15,9 @@ const OTHER: &str = "NOTE";
 /// Fields whose attributes have other names.
 const RENAMED: [(&str, &str); 2] = [("type", "section"), ("url", "address")];
 /// Fields that are attributes of the same name.
-const SAME: [&str; 11] = [
+const SAME: [&str; 13] = [
+    "moved_to",
+    "gone",
     "pages",
     "x_default",
     "noindex",

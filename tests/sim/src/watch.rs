@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use engine::SitemapTable;
-use engine::keys::{self, ALONE, Key, RowKey, prefix};
+use engine::keys::{self, ALONE, Key, OUSTED, RowKey, prefix};
+use engine::rows::claim::YIELDS;
 use engine::rows::holding::rows_of;
 use engine::rows::scan::{ContentScan, Pass, SiteStep, Step};
 use engine::rows::site::{Hold, SiteRow};
@@ -162,6 +163,26 @@ impl Watch {
         }
     }
 
+    /// Returns whether a listed page took an address from a page that departed from it, which is called.
+    async fn is_ousted(&self, key: &Key, old: &Option<Item>, owner: &str) -> bool {
+        let claim_pk = match RowKey::parse(&key.pk, &key.sk) {
+            Some(RowKey::Claim) => {
+                let yields = old.as_ref().is_some_and(|item| item.get(YIELDS).is_some());
+                yields.then(|| key.pk.clone())
+            }
+            Some(RowKey::Departed(..)) => {
+                let site = key.pk.strip_prefix(prefix::MOVED);
+                let site = site.and_then(|rest| rest.split_once('#'));
+                site.map(|(site, _)| format!("{}{site}#{}", prefix::LOC, key.sk))
+            }
+            _ => None,
+        };
+        let Some(pk) = claim_pk else { return false };
+        let sk = format!("{OUSTED}{owner}");
+        let rows = self.table.rows_with(&[Key { pk, sk }]).await;
+        rows.is_ok_and(|rows| !rows.is_empty())
+    }
+
     async fn look_at_row(&self, change: &Changed) {
         let Changed { key, old, new } = change;
         let text = |item: &Option<Item>, name| {
@@ -178,7 +199,7 @@ impl Watch {
             let named = ledger.map(|ledger| rows_of(&owner, &ledger, self.sim.now()));
             let is_named = named.is_some_and(|named| named.contains(key));
             assert!(
-                !is_named,
+                !is_named || self.is_ousted(key, old, &owner).await,
                 "{key:?} is taken off {owner}, whose ledger names it"
             );
         }

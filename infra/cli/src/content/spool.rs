@@ -49,7 +49,8 @@ pub(crate) struct Spool {
     pub(crate) settings: BTreeMap<String, (u64, Value)>,
     /// Lines.
     pub(crate) lines: u64,
-    /// Whether any record is an archive or in a translation group, so that its listing depends on other records.
+    /// Whether any record is an archive, in a translation group, or of a page that departed, so that its listing depends on other
+    /// records.
     pub(crate) depends: bool,
 }
 
@@ -241,6 +242,8 @@ enum Field {
     Type,
     ArchiveOf,
     TranslationGroup,
+    MovedTo,
+    Gone,
     #[serde(other)]
     Other,
 }
@@ -293,7 +296,10 @@ impl<'de> Deserialize<'de> for Glance {
                             let of: Value = map.next_value()?;
                             glance.is_site = of.as_str() == Some(SITE_TYPE);
                         }
-                        Field::ArchiveOf | Field::TranslationGroup => {
+                        Field::ArchiveOf
+                        | Field::TranslationGroup
+                        | Field::MovedTo
+                        | Field::Gone => {
                             map.next_value::<IgnoredAny>()?;
                             glance.depends = true;
                         }

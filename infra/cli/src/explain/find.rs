@@ -41,7 +41,7 @@ async fn pages_at(target: &Target, loc: Loc) -> Result<Found, EngineError> {
     };
     let table = &target.reconciler.table;
     // No page has an empty id, so another page owns the claim.
-    let Claim::Other(owner) = table.claim(&address, "").await? else {
+    let (Claim::Other(owner) | Claim::Departed(owner)) = table.claim(&address, "").await? else {
         return Ok(Found::Nobody(address.loc));
     };
     let claim = keys::claim(&address.site, address.loc.as_str());
@@ -223,7 +223,9 @@ pub(super) async fn one_sided(
             site: host(&alternate.href),
             loc: alternate.href,
         };
-        let Claim::Other(owner) = target.reconciler.table.claim(&address, page).await? else {
+        let (Claim::Other(owner) | Claim::Departed(owner)) =
+            target.reconciler.table.claim(&address, page).await?
+        else {
             continue;
         };
         let owner = keys::page_parts(&owner).0.to_owned();

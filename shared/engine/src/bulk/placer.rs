@@ -7,7 +7,7 @@ use std::sync::Arc;
 use objects::{Precondition, Put};
 use sitemap::llms::MAX_LLMS_PAGES;
 use sitemap::member::{Builder, Segment};
-use sitemap::plan::{Change, Plan, Rendered, Series, Slot};
+use sitemap::plan::{Change, Holding, Plan, Rendered, Series, Slot};
 use sitemap::site::SiteSettings;
 use sitemap::stylesheet::shard_frame;
 use sitemap::time::When;
@@ -17,9 +17,9 @@ use super::planner::{Owner, Owners, Planned, Planner};
 use crate::error::EngineError;
 use crate::regenerate::Regenerator;
 use crate::rows::keys::{self, ShardId};
-use crate::rows::llms;
 use crate::rows::series::{Counter, Room};
 use crate::rows::summary::Summary;
+use crate::rows::{holding, llms};
 
 /// A page as it was placed.
 #[derive(Debug)]
@@ -126,6 +126,8 @@ pub struct Placer {
     series: BTreeMap<Series, Open>,
     /// The rows of the newest pages that a site's llms.txt may list, by their sort keys.
     llms: BTreeMap<String, BTreeMap<String, Item>>,
+    /// The rows of pages that departed from their addresses.
+    departed: Vec<Item>,
 }
 
 impl Placer {
@@ -164,6 +166,10 @@ impl Placer {
                     Change::Insert(series, rendered) => (series, rendered),
                     Change::Llms(item) => {
                         self.note_for_llms(&item.site, llms::row(&name, item));
+                        continue;
+                    }
+                    Change::Hold(departed @ Holding::Departed(..)) => {
+                        self.departed.push(holding::item(&name, departed));
                         continue;
                     }
                     _ => continue,
@@ -229,13 +235,13 @@ impl Placer {
     }
 
     /// Ends the pass: stores what is left. Returns the rows that a [`Stage`](super::Stage) needs to publish the sites: those of the
-    /// series, and those of the pages in llms.txt.
+    /// series, those of the pages in llms.txt, and those of pages that departed.
     ///
     /// # Errors
     ///
     /// If the store fails.
     pub fn finish<S: Store>(self, store: &mut S) -> Result<Vec<Item>, S::Error> {
-        let mut rows = Vec::new();
+        let mut rows = self.departed;
         for (series, open) in self.series {
             rows.push(open.counter.row(&series, open.positions));
             store.shard(&open.site, open.shard)?;

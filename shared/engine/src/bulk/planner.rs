@@ -193,7 +193,9 @@ impl Planned {
     /// [`Survey`]: super::Survey
     #[must_use]
     pub fn depends(record: &ContentRecord) -> bool {
-        record.archive_of.is_some() || record.translation_group.is_some()
+        record.archive_of.is_some()
+            || record.translation_group.is_some()
+            || record.departure.is_some()
     }
 }
 

@@ -33,6 +33,7 @@ pub fn rows_of(page: &str, plan: &Plan, token: &str) -> Vec<Item> {
             Change::Llms(item) => Some(llms::row(page, item)),
             // A condition, and what a first load does not ask for.
             Change::Require(..)
+            | Change::Take(..)
             | Change::Insert(..)
             | Change::Remove(..)
             | Change::Release(_)

@@ -128,7 +128,7 @@ impl Stage {
         }
         // What follows from pages' rows is placed already.
         self.lock()
-            .retain(|subject, _| matches!(subject, Subject::Site(_)));
+            .retain(|subject, _| matches!(subject, Subject::Site(_) | Subject::Departures(..)));
         self.follow().await
     }
 

@@ -15,6 +15,8 @@ use crate::rows::term::{term_member, term_partition};
 pub struct Survey {
     facts: Facts,
     owners: Owners,
+    /// The first page that departed from each address. It has the address only if no listed page wants it.
+    departed: Owners,
     /// The sort keys of the newest pages so far.
     newest: BTreeMap<Term, (String, Option<When>)>,
     /// Archives that had no page at their own turn, by the partition of their term and their ids.
@@ -52,6 +54,11 @@ impl Survey {
             at: planned.at,
             part: page.part,
         };
+        let ledger = page.plan.ledger.as_ref();
+        if ledger.is_some_and(|ledger| ledger.departed.is_some()) {
+            self.departed.entry(wanted).or_insert(own);
+            return;
+        }
         match self.owners.entry(wanted) {
             Entry::Occupied(_) => return,
             Entry::Vacant(place) => drop(place.insert(own)),
@@ -87,6 +94,9 @@ impl Survey {
                 let page = planner.plan_page(&planned, 1, &self.facts, None);
                 self.list(&planned, &page);
             }
+        }
+        for (wanted, own) in self.departed {
+            self.owners.entry(wanted).or_insert(own);
         }
         self.facts.owners = Some(self.owners);
         planner.facts = self.facts;

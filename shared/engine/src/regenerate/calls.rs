@@ -34,7 +34,7 @@ impl Regenerator {
             None => table.waiters(claim_pk, None, 1).await?,
         };
         while let Some(last) = next.last()
-            && !table.is_claimed(claim_pk).await?
+            && !table.is_listed(claim_pk).await?
         {
             if until.has_passed() && table.call_waiter(claim_pk, &next[0]).await? {
                 break;

@@ -106,6 +106,7 @@ fn site_file(row: &SiteRow) -> String {
         closings: row.closings.clone(),
         indexnow_key: row.settings.indexnow_key.clone(),
         llms: row.settings.llms.is_some(),
+        departures: row.departures.then_some(row.settings.moved_max_age),
         emptied_grace_seconds: EMPTIED_GRACE_SECONDS,
     };
     serde_json::to_string(&file).expect("a site file has text keys alone")

@@ -209,6 +209,9 @@ impl Regenerator {
                 return up_to(done);
             }
         }
+        if row.hold != Hold::Released {
+            step_over(site, self.publish_old_departures(site).await)?;
+        }
         step_over(site, table.count_objects(site, &*self.objects).await)?;
         table
             .move_hold(site, Hold::Publishing, Hold::Released)

@@ -8,7 +8,7 @@ use sitemap::loc::normalized;
 use sitemap::plan::{Address, Claim};
 use table::{Condition, Item, Query, Update};
 
-use super::key::{ALONE, Key, RowKey, WAITER, escape, id_part, key, sha256_hex};
+use super::key::{ALONE, Key, OUSTED, RowKey, WAITER, escape, id_part, key, sha256_hex};
 use super::table::{SitemapTable, damaged, item_key};
 use crate::error::EngineError;
 
@@ -38,11 +38,36 @@ pub fn waiter(site: &str, loc: &str, id: &str) -> Key {
     key(loc_partition(site, loc), format!("{WAITER}{}", id_part(id)))
 }
 
+/// Returns the key of the row that calls a record from which a listed page has taken an address.
+#[must_use]
+pub fn ousted(site: &str, loc: &str, id: &str) -> Key {
+    key(loc_partition(site, loc), format!("{OUSTED}{}", id_part(id)))
+}
+
 pub(super) fn parse(sk: &str) -> Option<RowKey> {
-    match sk.strip_prefix(WAITER) {
-        Some(id) => Some(RowKey::Waiter(id.to_owned())),
-        None => (sk == ALONE).then_some(RowKey::Claim),
+    let of = |prefix| sk.strip_prefix(prefix).map(str::to_owned);
+    let waiter = of(WAITER).map(RowKey::Waiter);
+    let ousted = || of(OUSTED).map(RowKey::Ousted);
+    let claim = || (sk == ALONE).then_some(RowKey::Claim);
+    waiter.or_else(ousted).or_else(claim)
+}
+
+/// The attribute of a claim that yields to a listed page: its owner's page has departed from the address.
+pub const YIELDS: &str = "yields";
+
+/// Returns the row of a claim.
+pub(super) fn row(page: &str, address: &Address, yields: bool) -> Item {
+    let row = Item::from(&claim_key(address));
+    let row = row.with("owner", page).with("loc", address.loc.as_str());
+    match yields {
+        true => row.with(YIELDS, 1),
+        false => row,
     }
+}
+
+/// Returns whether a claim yields to a listed page.
+fn yields(item: &Item) -> bool {
+    item.number(YIELDS) == Some(1)
 }
 
 #[expect(
@@ -80,13 +105,14 @@ impl SitemapTable {
         wanted.iter().map(claim).collect()
     }
 
-    /// Returns whether an address has an owner. `claim_pk` is the partition of its claim.
-    pub async fn is_claimed(&self, claim_pk: &str) -> Result<bool, EngineError> {
+    /// Returns whether an address has an owner that yields to nobody. `claim_pk` is the partition of its claim.
+    pub async fn is_listed(&self, claim_pk: &str) -> Result<bool, EngineError> {
         let claim = Key {
             pk: claim_pk.to_owned(),
             sk: ALONE.to_owned(),
         };
-        Ok(self.item(&claim).await?.is_some())
+        let claim = self.item(&claim).await?;
+        Ok(claim.is_some_and(|claim| !yields(&claim)))
     }
 
     /// Returns the first records that wait for an address, after this one.
@@ -136,11 +162,16 @@ fn read_claim(item: Option<&Item>, address: &Address, id: &str) -> Result<Claim,
     if loc != Some(address.loc.normalized()) {
         return Err(damaged("loc"));
     }
-    Ok(if owner == id {
-        Claim::Free
-    } else {
-        Claim::Other(owner.to_owned())
+    Ok(match owner {
+        owner if owner == id => Claim::Free,
+        owner if yields(item) => Claim::Departed(owner.to_owned()),
+        owner => Claim::Other(owner.to_owned()),
     })
+}
+
+/// Returns the key of the row that calls a record, by the partition of the claim.
+pub(crate) fn ousted_in(claim_pk: &str, id: &str) -> Key {
+    key(claim_pk.to_owned(), format!("{OUSTED}{id}"))
 }
 
 fn waiter_in(claim_pk: &str, id: &str) -> Key {
@@ -150,12 +181,12 @@ fn waiter_in(claim_pk: &str, id: &str) -> Key {
     }
 }
 
-/// Reads the owner of an address. Checks that the claim's key is that of its address.
-pub(super) fn read_owner(key: &Key, item: &Item) -> Result<String, EngineError> {
+/// Reads the owner of an address, and whether its claim yields. Checks that the claim's key is that of its address.
+pub(super) fn read_owner(key: &Key, item: &Item) -> Result<(String, bool), EngineError> {
     match item.text("loc") {
         Some(loc) if is_claim_of(key, loc) => {
             let owner = item.text("owner").ok_or_else(|| damaged(key, "owner"));
-            owner.map(str::to_owned)
+            owner.map(|owner| (owner.to_owned(), yields(item)))
         }
         _ => Err(damaged(key, "loc")),
     }

@@ -6,7 +6,7 @@ use table::Item;
 use super::group::translation_attributes;
 use super::key::{self as names, Key};
 use super::row::{Holds, Row};
-use super::{claim, entry, feed, group, ledger, left_out, llms, term, timer};
+use super::{claim, departed, entry, feed, group, ledger, left_out, llms, term, timer};
 
 /// The problem of a row that a ledger names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,10 @@ pub(crate) enum Loss {
 pub(crate) fn key(page: &str, holding: &Holding) -> Key {
     match holding {
         Holding::Entry(placed) => entry::entry(&placed.series, placed.slot),
-        Holding::Claim(Address { site, loc }) => claim::claim(site, loc.as_str()),
+        Holding::Claim(Address { site, loc }) | Holding::YieldingClaim(Address { site, loc }) => {
+            claim::claim(site, loc.as_str())
+        }
+        Holding::Departed(Address { site, loc }, _) => departed::departed(site, loc.as_str()),
         Holding::Waiter(Address { site, loc }) => claim::waiter(site, loc.as_str(), page),
         Holding::TermMember(term, lastmod) => term::term_member(term, *lastmod, page),
         Holding::Archive(term) => term::archive(term, page),
@@ -45,7 +48,9 @@ pub(crate) fn key(page: &str, holding: &Holding) -> Key {
 pub(crate) fn item(page: &str, holding: &Holding) -> Item {
     let item = Item::from(&key(page, holding));
     match holding {
-        Holding::Claim(address) => item.with("owner", page).with("loc", address.loc.as_str()),
+        Holding::Claim(address) => claim::row(page, address, false),
+        Holding::YieldingClaim(address) => claim::row(page, address, true),
+        Holding::Departed(address, departure) => departed::row(page, address, departure),
         Holding::GroupMember(_, translation) => {
             let mut item = item;
             item.extend(translation_attributes(translation));
@@ -68,6 +73,15 @@ pub(crate) fn loss(page: &str, holding: &Holding, row: Option<&Row>) -> Option<L
         (_, Ok(Holds::Entry(None))) => Some(Loss::Empty),
         (Holding::Entry(placed), Ok(Holds::Entry(Some((_, digest))))) => {
             (placed.digest != *digest).then(|| Loss::Differs(digest.clone()))
+        }
+        (Holding::Claim(_), Ok(Holds::Claim(_, yields))) => {
+            yields.then(|| Loss::Differs(String::new()))
+        }
+        (Holding::YieldingClaim(_), Ok(Holds::Claim(_, yields))) => {
+            (!yields).then(|| Loss::Differs(String::new()))
+        }
+        (Holding::Departed(_, departure), Ok(Holds::Departed(other))) => {
+            (departure != other).then(|| Loss::Differs(String::new()))
         }
         (Holding::GroupMember(_, translation), Ok(Holds::Translation(other))) => {
             (translation != other).then(|| Loss::Differs(String::new()))

@@ -17,6 +17,8 @@ pub const HASH_DIGITS: [char; 16] = [
 pub const ALONE: &str = "-";
 /// Sort key prefix of the records that wait for an address, or for room in a group.
 pub const WAITER: &str = "w#";
+/// Sort key prefix of the record from which a listed page has taken an address.
+pub const OUSTED: &str = "o#";
 
 /// Prefix of the partitions of jobs: the functions' unfinished work, and work for `sweep`.
 pub const JOB: &str = "JOB#";
@@ -153,6 +155,12 @@ pub enum RowKey {
     Claim,
     /// The record with this id waits for an address.
     Waiter(String),
+    /// The page of this record departed from an address, which a listed page has taken.
+    Ousted(String),
+    /// What became of the page at an address of this site, and the number of the published file to which it belongs.
+    Departed(String, u32),
+    /// A published file of a site's departures that was called for.
+    DepartureCall(String, u32),
     /// A series' counter.
     Series(Series),
     /// A slot that was given back.
@@ -207,6 +215,7 @@ impl RowKey {
     pub fn owner(&self) -> Option<&str> {
         match self {
             Self::Waiter(id)
+            | Self::Ousted(id)
             | Self::Timer(_, id)
             | Self::TermMember(_, id)
             | Self::Archive(id)

@@ -1,12 +1,13 @@
 //! The primary keys of all kinds of rows.
 
 pub use super::audit::{audit, sums};
-pub use super::claim::{claim, is_claim_of, waiter};
+pub use super::claim::{claim, is_claim_of, ousted, waiter};
+pub use super::departed::{departed, departure_call};
 pub use super::entry::{entry, segment};
 pub use super::feed::{feed, feed_partition};
 pub use super::group::{MEMBER, group_calls, group_member, group_partition, group_waiter};
 pub use super::key::{
-    ALONE, HASH_DIGITS, HASHED_ID, Key, Mark, RowKey, ShardId, WAITER, hash_digit, page,
+    ALONE, HASH_DIGITS, HASHED_ID, Key, Mark, OUSTED, RowKey, ShardId, WAITER, hash_digit, page,
     page_parts, sha256_hex,
 };
 pub use super::ledger::ledger;
@@ -27,6 +28,7 @@ pub use super::turn::sweep;
 /// Partition key prefixes. The stream's filter in `template.yaml` names some of them.
 pub mod prefix {
     pub use crate::rows::claim::PREFIX as LOC;
+    pub use crate::rows::departed::PREFIX as MOVED;
     pub use crate::rows::entry::PREFIX as SEGMENT;
     pub use crate::rows::feed::PREFIX as FEED;
     pub use crate::rows::group::PREFIX as GROUP;

@@ -112,7 +112,7 @@ impl SitemapTable {
     ) -> Result<Option<(String, String)>, EngineError> {
         let mut refused = ledger.refused.clone();
         if let (Some((_, reason)), Some(address)) = (&mut refused, &ledger.waits)
-            && let Claim::Other(owner) = self.claim(address, page).await?
+            && let Claim::Other(owner) | Claim::Departed(owner) = self.claim(address, page).await?
         {
             *reason = duplicate_of(&owner);
         }

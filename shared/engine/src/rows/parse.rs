@@ -2,8 +2,8 @@
 
 use super::key::{self, Mark, RowKey, ShardId};
 use super::{
-    audit, claim, entry, feed, group, ledger, left_out, llms, mark, notice, scan, series, site,
-    slot, summary, term, timer, turn,
+    audit, claim, departed, entry, feed, group, ledger, left_out, llms, mark, notice, scan, series,
+    site, slot, summary, term, timer, turn,
 };
 
 /// The subject of an item of the sitemap table, for items on which something depends.
@@ -15,6 +15,10 @@ pub enum Subject {
     Summary(ShardId),
     /// The claim of an address, or a page that waits for it: the partition key, and the waiting page.
     Claim(String, Option<String>),
+    /// A page that lost its address to a listed page: the partition key of the claim, and the page.
+    Ousted(String, String),
+    /// A published file of a site's departures.
+    Departures(String, u32),
     /// A site's row.
     Site(String),
     /// The scan of all content.
@@ -54,6 +58,10 @@ impl Subject {
             RowKey::Site(host) => Some(Self::Site(host)),
             RowKey::Claim => Some(Self::Claim(pk.to_owned(), None)),
             RowKey::Waiter(id) => Some(Self::Claim(pk.to_owned(), Some(id))),
+            RowKey::Ousted(id) => Some(Self::Ousted(pk.to_owned(), id)),
+            RowKey::Departed(site, file) | RowKey::DepartureCall(site, file) => {
+                Some(Self::Departures(site, file))
+            }
             RowKey::ContentScan => Some(Self::ContentScan),
             RowKey::SiteScan(host) => Some(Self::SiteScan(host)),
             RowKey::Ringing(digit) => Some(Self::Timers(digit)),
@@ -79,6 +87,7 @@ impl RowKey {
             ledger::PREFIX => ledger::parse(rest, sk),
             entry::PREFIX => entry::parse(rest, sk),
             claim::PREFIX => claim::parse(sk),
+            departed::PREFIX => departed::parse(rest, sk),
             series::PREFIX => series::parse(rest, sk),
             slot::PREFIX => slot::parse(rest, sk),
             summary::PREFIX => summary::parse(rest, sk),

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use sitemap::plan::{Ledger, Translation};
+use sitemap::record::Departure;
 use table::Item;
 
 use super::claim::read_owner;
@@ -18,7 +19,7 @@ use super::series::{Extent, read_extent};
 use super::site::{SiteRow, read_site};
 use super::summary::{Summary, read_summary};
 use super::table::{SitemapTable, damaged, item_key};
-use super::{feed, llms, notice};
+use super::{departed, feed, llms, notice};
 use crate::error::EngineError;
 
 /// A row.
@@ -41,8 +42,10 @@ pub enum Holds {
     Ledger(Ledger),
     /// An entry's owner and digest. `None` if the slot is empty.
     Entry(Option<(String, String)>),
-    /// The owner of an address.
-    Claim(String),
+    /// The owner of an address, and whether its claim yields to a listed page.
+    Claim(String, bool),
+    /// What became of a page.
+    Departed(Departure),
     /// The extent of a series.
     Series(Extent),
     /// A member of a translation group.
@@ -69,7 +72,10 @@ fn read(item: &Item) -> Option<Row> {
             read_ledger(&key, item).map(|ledger| Holds::Ledger(ledger.unwrap_or_default()))
         }
         Some(RowKey::Entry(..)) => read_entry(&key, item).map(Holds::Entry),
-        Some(RowKey::Claim) => read_owner(&key, item).map(Holds::Claim),
+        Some(RowKey::Claim) => {
+            read_owner(&key, item).map(|(owner, yields)| Holds::Claim(owner, yields))
+        }
+        Some(RowKey::Departed(..)) => departed::read(&key, item).map(Holds::Departed),
         Some(RowKey::Series(_)) => read_extent(&key, item).map(Holds::Series),
         Some(RowKey::GroupMember(_)) => {
             let translation = read_translation(item).ok_or_else(|| damaged(&key, "href"));

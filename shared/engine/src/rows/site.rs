@@ -72,6 +72,8 @@ pub struct SiteRow {
     pub index_objects: u32,
     /// Whether its llms.txt may have an object, even if the site no longer wants one.
     pub llms_object: bool,
+    /// Whether the site may have published departures.
+    pub departures: bool,
     /// The times at which the settings closed or reopened the site and its series.
     pub closings: Closings,
 }
@@ -83,6 +85,8 @@ pub struct PublishedCounts {
     pub indexes: u32,
     /// Whether there is an llms.txt.
     pub llms: bool,
+    /// Whether there is a file of departures.
+    pub departures: bool,
 }
 
 impl PublishedCounts {
@@ -96,6 +100,9 @@ impl PublishedCounts {
         Self {
             indexes: indexes.max().unwrap_or_default(),
             llms: keys.iter().any(|key| matches!(key, ObjectKey::Llms { .. })),
+            departures: keys
+                .iter()
+                .any(|key| matches!(key, ObjectKey::Departures { .. })),
         }
     }
 }
@@ -132,6 +139,7 @@ pub(crate) fn read_site(host: &str, item: &Item) -> Result<SiteRow, EngineError>
         render: item.number("render").ok_or_else(|| damaged("render"))?,
         source: item.text("source").unwrap_or(NO_SOURCE).to_owned(),
         llms_object: settings.llms.is_some() || item.get("llms_object").is_some(),
+        departures: item.get("departures").is_some(),
         settings,
         indexes,
         index_objects: count("index_objects")?.max(indexes),
@@ -279,6 +287,14 @@ impl SitemapTable {
         self.update_if(&key, update, is_there).await.map(drop)
     }
 
+    /// Remembers that a site has published departures, and raises its version, which has the site file published.
+    pub async fn note_departures(&self, host: &str) -> Result<(), EngineError> {
+        let update = Update::new().set("departures", true).add("version", 1);
+        let is_new = Condition::has("pk").and(Condition::lacks("departures"));
+        let key = self::site(host);
+        self.update_if(&key, update, is_new).await.map(drop)
+    }
+
     /// Raises the counts of a site's objects in its row, if they are too low: a dropped table has left objects, or a count was
     /// lost. Then the objects that are not needed are emptied.
     pub async fn count_objects(
@@ -292,6 +308,11 @@ impl SitemapTable {
         let found = PublishedCounts::of(&objects.list(host).await?);
         if found.llms && !row.llms_object {
             self.note_llms_object(host).await?;
+        }
+        if found.departures && !row.departures {
+            self.note_departures(host).await?;
+            // That has raised the version.
+            return Box::pin(self.count_objects(host, objects)).await;
         }
         if found.indexes <= row.index_objects
             || self

@@ -1,3 +1,4 @@
+use sitemap::departures::file_of;
 use sitemap::plan::{Series, Slot, Term};
 use sitemap::time::When;
 
@@ -73,6 +74,18 @@ fn keys_are_read_as_they_were_written() {
         (
             waiter("a.example", "https://a.example/", "x"),
             RowKey::Waiter("x".to_owned()),
+        ),
+        (
+            keys::ousted("a.example", "https://a.example/", "x"),
+            RowKey::Ousted("x".to_owned()),
+        ),
+        (
+            keys::departed("a.example", "https://a.example/"),
+            RowKey::Departed("a.example".to_owned(), file_of("https://a.example/")),
+        ),
+        (
+            keys::departure_call("a.example", 0xabc),
+            RowKey::DepartureCall("a.example".to_owned(), 0xabc),
         ),
         (ringing('0'), RowKey::Ringing('0')),
         (ringing('f'), RowKey::Ringing('f')),

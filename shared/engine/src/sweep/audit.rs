@@ -59,6 +59,9 @@ impl Audit<'_> {
                 }
                 self.page_of_objects(after, progress).await?
             }
+            Some(AuditStep::Departures { site, after }) => {
+                self.page_of_departures(&site, after, progress).await?
+            }
         };
         if self.repair {
             progress.repaired += self.make_good(&suspects).await?;
@@ -112,6 +115,7 @@ impl Audit<'_> {
                 Remedy::Lift(shard, segments) => self.lift(shard, segments).await,
                 Remedy::LiftSite(host) => table.lift_site(host).await,
                 Remedy::CountObjects(host) => table.count_objects(host, self.objects).await,
+                Remedy::Departures(host, file) => table.call_departures(host, *file).await,
                 Remedy::CreateSite(host) => self.reconciler.ensure_site(host).await.map(drop),
                 Remedy::Scan(host) => {
                     let now = self.reconciler.env.now();

@@ -5,6 +5,7 @@
 mod bodies;
 mod bucket;
 mod closed;
+mod departures;
 mod documents;
 mod edge;
 mod fixture;

@@ -70,6 +70,15 @@ pub(super) fn finish(after: Option<Ledger>, mut wanted: Wanted, inputs: &Inputs<
             row => changes.push(Change::Hold(row)),
         }
     }
+    // What became of the page is written only under its claim, which a listed page may have taken meanwhile.
+    let is_claimed = |change: &Change| matches!(change, Change::Hold(Holding::YieldingClaim(_)));
+    let departs = changes.iter().find_map(|change| match change {
+        Change::Hold(Holding::Departed(address, _)) => Some(address.clone()),
+        _ => None,
+    });
+    if let Some(address) = departs.filter(|_| !changes.iter().any(is_claimed)) {
+        changes.push(Change::Hold(Holding::YieldingClaim(address)));
+    }
     let shown = after.feed.zip(wanted.feed);
     changes.extend(shown.map(|(at, item)| Change::Feed(at, item)));
     let is_notified = |address: &&Address| {

@@ -159,7 +159,7 @@ fn a_page_that_departed_keeps_its_address_until_a_listed_page_takes_it() {
     let gone = record(json!({"gone": true}));
     assert_eq!(
         names(&planned(Some(&gone), &ledger, Claim::Unread)),
-        ["+Departed"]
+        ["+Departed", "+YieldingClaim"]
     );
     let departed = || Claim::Departed("post/0".to_owned());
     assert_eq!(

@@ -6,8 +6,8 @@ use strsim::levenshtein;
 use super::robots;
 use super::settings::{
     FOREIGN_INDEX_SERIES, INDEXNOW_KEY_CHARS, Llms, MAX_BYTES, MAX_ENTRIES, MAX_LLMS_TYPES,
-    MAX_TEXT_BYTES, MAX_TYPES, MIN_BYTES, PART_PLACE, SITE_TYPE, SiteSettings, TypeSettings,
-    URL_PLACE, is_indexnow_key,
+    MAX_MOVED_MAX_AGE, MAX_TEXT_BYTES, MAX_TYPES, MIN_BYTES, PART_PLACE, SITE_TYPE, SiteSettings,
+    TypeSettings, URL_PLACE, is_indexnow_key,
 };
 use crate::format::entry::{ChangeFreq, Priority};
 use crate::language;
@@ -18,7 +18,7 @@ use crate::series::{MAX_TYPE_BYTES, is_type_name};
 /// The most problems that are kept for one site. Further ones are only counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
 /// The fields of a settings record, except `id` and `type`.
-pub const SETTINGS: [&str; 17] = [
+pub const SETTINGS: [&str; 18] = [
     "base_url",
     "public",
     "entries_per_sitemap",
@@ -36,6 +36,7 @@ pub const SETTINGS: [&str; 17] = [
     "llms",
     "indexnow_key",
     "cascaded_index",
+    "moved_max_age",
 ];
 /// The fields of a type's settings.
 const TYPE_SETTINGS: [&str; 5] = ["public", "changefreq", "priority", "news", "part_url"];
@@ -153,6 +154,14 @@ impl SiteSettings {
             "feed" => self.feed = flag(value)?,
             "llms" => self.set_llms(value)?,
             "cascaded_index" => self.cascaded_index = flag(value)?,
+            "moved_max_age" => {
+                let seconds = value.as_u64().and_then(|seconds| seconds.try_into().ok());
+                self.moved_max_age = seconds
+                    .filter(|seconds| *seconds <= MAX_MOVED_MAX_AGE)
+                    .ok_or_else(|| {
+                        format!("{value} is not a whole number from 0 to {MAX_MOVED_MAX_AGE}")
+                    })?;
+            }
             "stylesheet" => {
                 self.stylesheet = serde_json::from_value(value.clone())
                     .map_err(|_| "not one of css, xsl, none".to_owned())?;

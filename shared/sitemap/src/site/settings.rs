@@ -37,6 +37,10 @@ pub const MAX_TEXT_BYTES: usize = 300;
 pub const MAX_LLMS_TYPES: usize = 20;
 /// The lengths of an IndexNow key, in characters (<https://www.indexnow.org/documentation>).
 pub const INDEXNOW_KEY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
+/// The default of [`SiteSettings::moved_max_age`]: an hour, so that a correction arrives the same day.
+pub(super) const DEFAULT_MOVED_MAX_AGE: u32 = 3_600;
+/// The longest time in seconds for which caches may keep an answer: a year, as RFC 2616 (section 14.21) advised and caches agree.
+pub(super) const MAX_MOVED_MAX_AGE: u32 = 31_536_000;
 /// The placeholder of the page's URL in a pattern for parts.
 pub const URL_PLACE: &str = "{url}";
 /// The placeholder of the part's number in such a pattern.
@@ -170,9 +174,24 @@ pub struct SiteSettings {
     /// Whether several indexes are listed by an index of their own. Google does not read an index in an index.
     #[serde(default)]
     pub cascaded_index: bool,
+    /// Seconds for which caches may keep the answers for pages that departed from their addresses.
+    #[serde(
+        default = "default_moved_max_age",
+        skip_serializing_if = "is_default_moved_max_age"
+    )]
+    pub moved_max_age: u32,
     /// The problems of the settings record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
+}
+
+fn default_moved_max_age() -> u32 {
+    DEFAULT_MOVED_MAX_AGE
+}
+
+// By reference, as serde requires.
+fn is_default_moved_max_age(seconds: &u32) -> bool {
+    *seconds == DEFAULT_MOVED_MAX_AGE
 }
 
 impl SiteSettings {
@@ -201,6 +220,7 @@ impl SiteSettings {
             llms: None,
             indexnow_key: None,
             cascaded_index: false,
+            moved_max_age: DEFAULT_MOVED_MAX_AGE,
             problems: Vec::new(),
         })
     }

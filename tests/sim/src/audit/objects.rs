@@ -175,6 +175,7 @@ pub(super) fn objects(
         same(objects, &key, &index(&lines, cuts, epoch, frame))?;
     }
     feed(objects, rows, oracle, host)?;
+    departures(objects, truth, host)?;
     llms(objects, host, oracle.llms(site, truth))?;
     let stamp = format!("{epoch:016x}-{version}");
     let named = if cascaded { 1 } else { needed };
@@ -215,6 +216,32 @@ fn feed(objects: &Objects, rows: &Rows, oracle: &Oracle, host: &str) -> Result<(
     changes.reverse();
     changes.truncate(MAX_FEED_ENTRIES);
     check(&format!("the feed of {host}"), &recent, &changes)
+}
+
+/// Checks that the files of departures say what became of each page that departed, and nothing else, and that the site file says that
+/// there are such files.
+fn departures(objects: &Objects, truth: &Truth, host: &str) -> Result<(), String> {
+    let mut found = BTreeMap::new();
+    for key in objects.keys().filter(|key| key.site() == host) {
+        if let ObjectKey::Departures { .. } = key {
+            let file: Value = serde_json::from_str(&text(objects, key)?).map_err(text_of)?;
+            for (loc, departure) in file["departures"].as_object().into_iter().flatten() {
+                found.insert(loc.clone(), departure.clone());
+            }
+        }
+    }
+    let departed = truth.departed.iter().filter(|((site, _), _)| site == host);
+    let expected: BTreeMap<String, Value> = departed
+        .map(|((_, address), (.., departure))| (address.clone(), departure.clone()))
+        .collect();
+    check(&format!("the departures of {host}"), &found, &expected)?;
+    if expected.is_empty() {
+        return Ok(());
+    }
+    let site = host.to_owned();
+    let file: Value =
+        serde_json::from_str(&text(objects, &ObjectKey::SiteFile { site })?).map_err(text_of)?;
+    check("site file", &file["departures"], &3_600.into())
 }
 
 /// Checks that llms.txt has the newest pages, or does not exist if the site wants none.

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::keys::{self, Key, Mark, RowKey, prefix};
+use engine::rows::claim::YIELDS;
 use engine::rows::holding::rows_of;
+use serde_json::Value;
 use sitemap::plan::Ledger;
 
-use super::{Rows, Tally, check, same, text_of};
+use super::{Row, Rows, Tally, check, same, text_of};
 use crate::history::{RECORDED, SITES};
 use crate::oracle::{Entry, Found, Oracle, PagePart, Truth};
 
@@ -39,7 +41,9 @@ pub(super) fn records(
             let found = rows
                 .get(&key)
                 .ok_or_else(|| format!("{key:?} of {page} is not there"))?;
-            let has_owner = key.pk.starts_with(prefix::SEGMENT) || key.sk == keys::ALONE;
+            let of_owners = [prefix::SEGMENT, prefix::MOVED];
+            let has_owner =
+                of_owners.iter().any(|of| key.pk.starts_with(of)) || key.sk == keys::ALONE;
             if has_owner && found.get("owner") != Some(&page) {
                 return Err(format!("{key:?} is not {page}'s: {found:?}"));
             }
@@ -64,9 +68,22 @@ pub(super) fn records(
     for listed in truth.listed.values() {
         let (site, address) = &listed.address;
         let claim = rows.get(&keys::claim(site, address));
-        if claim.and_then(|claim| claim.get("loc")) != Some(&listed.loc) {
+        let is_its =
+            |claim: &&Row| claim.get("loc") == Some(&listed.loc) && !claim.contains_key(YIELDS);
+        if claim.filter(is_its).is_none() {
             return Err(format!("the claim of {} is {claim:?}", listed.loc));
         }
+    }
+    for ((site, address), (_, loc, departure)) in &truth.departed {
+        let claim = rows.get(&keys::claim(site, address));
+        let is_its = |claim: &&Row| claim.get("loc") == Some(loc) && claim.contains_key(YIELDS);
+        if claim.filter(is_its).is_none() {
+            return Err(format!("the claim of {loc} is {claim:?}"));
+        }
+        let row = rows.get(&keys::departed(site, address));
+        let row = row.ok_or_else(|| format!("no row says what became of {loc}"))?;
+        let said: Value = serde_json::from_str(&row["departure"]).map_err(text_of)?;
+        check(loc, &(&row["loc"], &said), &(loc, departure))?;
     }
     relations(rows, oracle, &ledgers, &truth)?;
     Ok(truth)
@@ -76,7 +93,7 @@ pub(super) fn records(
 fn has_owner(rows: &Rows, key: &Key) -> bool {
     match RowKey::parse(&key.pk, &key.sk) {
         Some(RowKey::Entry(..)) => rows.get(key).is_some_and(|row| row.contains_key("xml")),
-        Some(RowKey::Claim) => true,
+        Some(RowKey::Claim | RowKey::Departed(..)) => true,
         // The page's ledger names those of its parts. A ledger with only a fence is counted.
         Some(RowKey::Ledger(page)) => {
             let is_written = rows.get(key).is_some_and(|row| row.contains_key("body"));
@@ -186,6 +203,18 @@ fn wanted(oracle: &Oracle, ledgers: &Ledgers, truth: &Truth) -> Result<BTreeSet<
         wanted.insert(keys::claim(site, loc));
         let waiters = waiters.into_iter();
         wanted.extend(waiters.map(|(id, part)| keys::waiter(site, loc, &keys::page(id, *part))));
+    }
+    for (address, departing) in &truth.departing {
+        let (site, loc) = address;
+        let owner = truth.departed.get(address).map(|(owner, ..)| owner);
+        if owner.is_none() && !truth.claimants.contains_key(address) {
+            return Err(format!("{loc} is had by none of {departing:?}"));
+        }
+        if owner.is_some() {
+            wanted.extend([keys::claim(site, loc), keys::departed(site, loc)]);
+        }
+        let waiters = departing.iter().filter(|id| Some(*id) != owner);
+        wanted.extend(waiters.map(|id| keys::waiter(site, loc, &keys::page(id, 1))));
     }
     for ((id, part), ledger) in ledgers {
         let (page, name) = (&oracle.pages[id], keys::page(id, *part));
@@ -319,6 +348,7 @@ pub(super) fn slots(rows: &Rows, oracle: &Oracle, tally: &mut Tally) -> Result<(
         prefix::LEDGER,
         prefix::SEGMENT,
         prefix::LOC,
+        prefix::MOVED,
         prefix::SERIES,
         prefix::FREE,
         prefix::INDEX,

@@ -55,6 +55,15 @@ fn canonical(page: &Page) -> Option<String> {
     }
 }
 
+/// Returns what became of a page, as its row says it. `None` if it has not departed.
+pub(super) fn departure(page: &Page) -> Option<Value> {
+    match page.state {
+        State::Moved => Some(json!({"moved_to": format!("{}/to", loc(page))})),
+        State::Gone => Some(json!("gone")),
+        _ => None,
+    }
+}
+
 /// Returns the address of a part, which all spellings share. Returns `None` if it is not on the site.
 pub(super) fn address(page: &Page, part: u32, settings: &Settings) -> Option<String> {
     let spelling = Spelling::Raw;
@@ -154,7 +163,13 @@ impl Oracle {
             json!({"taxonomy": taxonomy, "term": term})
         });
         let modified = modified(page, self.begun);
-        let optional: [(&str, Option<Value>); 9] = [
+        let departure = departure(page);
+        let moved_to = departure
+            .as_ref()
+            .and_then(|departure| departure.get("moved_to"));
+        let optional: [(&str, Option<Value>); 11] = [
+            ("moved_to", moved_to.cloned()),
+            ("gone", (page.state == State::Gone).then(|| true.into())),
             ("canonical_url", canonical(page).map(Value::from)),
             ("modified_at", modified.map(|at| at.to_string().into())),
             ("published_at", page.from.map(|hours| text(hours).into())),

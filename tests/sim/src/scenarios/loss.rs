@@ -73,7 +73,7 @@ fn name(item: &Item) -> String {
 }
 
 /// Audits. Returns the findings of the last round, and all findings.
-async fn find(world: &World, repair: bool) -> (Vec<Finding>, Vec<Finding>) {
+pub(super) async fn find(world: &World, repair: bool) -> (Vec<Finding>, Vec<Finding>) {
     let mut findings = Vec::new();
     for _ in 0..50 {
         let report = |finding: &Finding| findings.push(finding.clone());
@@ -87,7 +87,7 @@ async fn find(world: &World, repair: bool) -> (Vec<Finding>, Vec<Finding>) {
     panic!("a scan does not end");
 }
 
-fn is_clean(left: &[Finding]) -> bool {
+pub(super) fn is_clean(left: &[Finding]) -> bool {
     left.iter().all(|finding| finding.problem.is_harmless())
 }
 

@@ -255,7 +255,7 @@ fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
             Commit::Done
         );
         let partition = claim(SITE, address("/x").loc.as_str()).pk;
-        assert!(table.is_claimed(&partition).await.unwrap());
+        assert!(table.is_listed(&partition).await.unwrap());
         let waiters = async |after| table.waiters(&partition, after, 5).await.unwrap();
         assert_eq!(waiters(None).await, ["b"]);
         let release = plan(vec![Change::Release(Holding::Claim(address("/x")))]);
@@ -268,7 +268,7 @@ fn an_address_has_one_owner_and_a_waiter_registers_only_while_it_has() {
             table.commit("a", &a, &release, &[]).await.unwrap(),
             Commit::Done
         );
-        assert!(!table.is_claimed(&partition).await.unwrap());
+        assert!(!table.is_listed(&partition).await.unwrap());
         assert_eq!(waiters(None).await, ["b"]);
         assert_eq!(waiters(Some("a")).await, ["b"]);
         assert_eq!(waiters(Some("b")).await, Vec::<String>::new());

@@ -28,6 +28,11 @@ pub(super) fn refusals() -> Vec<(Refusal, &'static str)> {
             "Write the record `site/HOST`, or add the host to the parameter `Sites`",
         ),
         Refusal::SitePrivate => (Refusal::SitePrivate, "If the site should be listed, remove `public` from its settings"),
+        Refusal::Moved(_) => (
+            Refusal::Moved("https://www.example.com/b".to_owned()),
+            "Nothing; remove `moved_to` if the page is at its address again",
+        ),
+        Refusal::Gone => (Refusal::Gone, "Nothing; remove `gone` if the page is there again"),
         Refusal::TypeNotPublic(_) => (
             Refusal::TypeNotPublic("post".to_owned()),
             "If the type should be listed, remove its `public` from the site's settings",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use sitemap::plan::{Address, Change, Holding, Placement, Plan, Rendered, Reuse};
 use table::{Action, Condition, Item, Update};
 
+use crate::rows::claim::YIELDS;
 use crate::rows::keys::{self, Key, RowKey};
 use crate::rows::ledger::ledger_body;
 use crate::rows::{feed, holding, llms};
@@ -52,7 +53,7 @@ impl Actions {
             return;
         }
         let mut action = Action::delete(key);
-        if let Some(RowKey::Claim) = RowKey::parse(&key.pk, &key.sk) {
+        if let Some(RowKey::Claim | RowKey::Departed(..)) = RowKey::parse(&key.pk, &key.sk) {
             action = action.when(nobodys_or(id));
         }
         self.push(key, action);
@@ -76,6 +77,7 @@ impl Actions {
                 let key = holding::key(id, holding);
                 self.push(&key, of_nobody_else(Action::delete(&key), id, holding));
             }
+            Change::Take(address, owner) => self.take_claim(id, address, owner),
             Change::Require(Address { site, loc }, owner) => {
                 let key = keys::claim(site, loc.as_str());
                 let owned = Condition::equals("owner", owner);
@@ -99,6 +101,19 @@ impl Actions {
                 self.push(&key, Action::update(&key, update));
             }
         }
+    }
+
+    /// Adds the actions that take an address from a page that departed from it. The row with its id is the event that calls it, so a run
+    /// may end behind the transaction.
+    fn take_claim(&mut self, id: &str, address: &Address, owner: &str) {
+        let key = keys::claim(&address.site, address.loc.as_str());
+        let yields = Condition::equals("owner", owner).and(Condition::has(YIELDS));
+        let claim = holding::item(id, &Holding::Claim(address.clone()));
+        self.push(&key, Action::put(claim).when(yields));
+        let departed = keys::departed(&address.site, address.loc.as_str());
+        self.push(&departed, Action::delete(&departed));
+        let ousted = keys::ousted(&address.site, address.loc.as_str(), owner);
+        self.push(&ousted, Action::put(Item::from(&ousted)));
     }
 
     fn write_entry(&mut self, id: &str, placement: &Placement, rendered: &Rendered, fresh: bool) {
@@ -134,10 +149,12 @@ impl Actions {
     }
 }
 
-/// Makes the write or deletion of a claim conditional: the claim must be free or this record's.
+/// Makes the write or deletion of a claim, or of what became of its page, conditional: it must be free or this record's.
 fn of_nobody_else(action: Action, id: &str, holding: &Holding) -> Action {
     match holding {
-        Holding::Claim(_) => action.when(nobodys_or(id)),
+        Holding::Claim(_) | Holding::YieldingClaim(_) | Holding::Departed(..) => {
+            action.when(nobodys_or(id))
+        }
         _ => action,
     }
 }

@@ -34,7 +34,9 @@ pub(super) fn verify(
                     _ => String::new(),
                 },
             }),
-            Some(RowKey::Claim) if is_owned => fenced.strays.push(key.clone()),
+            Some(RowKey::Claim | RowKey::Departed(..)) if is_owned => {
+                fenced.strays.push(key.clone())
+            }
             Some(kind) if kind.owner() == Some(page) => fenced.strays.push(key.clone()),
             _ => {}
         }

@@ -9,6 +9,7 @@ use table::{Item, Value};
 
 use super::job::Settled;
 use crate::error::EngineError;
+use crate::rows::claim::YIELDS;
 use crate::rows::keys::{self, Key, RowKey};
 use crate::rows::ledger::ledger_body;
 use crate::rows::row::{Holds, Row};
@@ -193,6 +194,8 @@ pub(super) fn said(holds: &Holds) -> String {
         Holds::Entry(Some((_, digest))) => digest.clone(),
         Holds::Translation(translation) => format!("{translation:?}"),
         Holds::Llms(digest) => digest.clone(),
+        Holds::Claim(_, true) => YIELDS.to_owned(),
+        Holds::Departed(departure) => format!("{departure:?}"),
         _ => String::new(),
     }
 }
@@ -203,6 +206,8 @@ pub(super) fn said_of(holding: &Holding) -> String {
         Holding::Entry(placed) => placed.digest.clone(),
         Holding::GroupMember(_, translation) => format!("{translation:?}"),
         Holding::Llms(_, _, digest) => digest.clone(),
+        Holding::YieldingClaim(_) => YIELDS.to_owned(),
+        Holding::Departed(_, departure) => format!("{departure:?}"),
         _ => String::new(),
     }
 }

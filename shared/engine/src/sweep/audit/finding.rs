@@ -142,6 +142,8 @@ pub(super) enum Remedy {
     LiftSite(String),
     /// Count the site's indexes and its llms.txt again.
     CountObjects(String),
+    /// Have this file of the site's departures published.
+    Departures(String, u32),
     /// Create the site's row.
     CreateSite(String),
     /// Have the site scanned.

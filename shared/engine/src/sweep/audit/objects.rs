@@ -12,7 +12,8 @@ use crate::rows::series::{Extent, shards_of};
 use crate::rows::site::{Hold, PublishedCounts, SiteRow};
 use crate::rows::summary::Summary;
 use bytes::Bytes;
-use objects::{FILES, ObjectMeta, Source, stamp};
+use objects::{FILES, ObjectKey, ObjectMeta, Source, stamp};
+use sitemap::departures::{Departures, MAX_IN_A_FILE};
 use sitemap::index::without_counts;
 use sitemap::member::{Directory, Member, Part, SEGMENT_SLOTS, SegmentInfo};
 use sitemap::stylesheet::{index_frame, shard_frame};
@@ -24,6 +25,8 @@ use super::progress::{AuditProgress, AuditStep};
 /// The reads after which a page begins no further shard. That is four of the largest shards or fifty small ones, which takes
 /// seconds.
 const READS: u32 = 200;
+/// Files of departures of a page: each takes two reads.
+const FILES_OF_A_PAGE: usize = 100;
 /// Reads of a shard, besides its segments.
 const READS_OF_A_SHARD: u32 = 3;
 /// The most slots of one shard that one audit gives back. Each is a transaction.
@@ -85,7 +88,12 @@ impl Audit<'_> {
         after: Option<(String, String)>,
         progress: &mut AuditProgress,
     ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
-        let AuditProgress { sites, read, .. } = progress;
+        let AuditProgress {
+            sites,
+            departing,
+            read,
+            ..
+        } = progress;
         let sites = &*sites;
         let (host, path) = match after {
             Some((host, path)) => (sites.range(host.clone()..).next(), (host, path)),
@@ -117,7 +125,15 @@ impl Audit<'_> {
             let suspects = self
                 .confirmed(suspects, self.look_at_site_files(host))
                 .await?;
-            return Ok((suspects, next_site(sites, host)));
+            let has_departures = site.row.departures || departing.contains(host);
+            let next = match has_departures {
+                true => Some(AuditStep::Departures {
+                    site: host.clone(),
+                    after: None,
+                }),
+                false => next_site(sites, host),
+            };
+            return Ok((suspects, next));
         };
         *read += shards.len() as u64;
         let (mut suspects, mut suspicious) = (Vec::new(), Vec::new());
@@ -140,6 +156,82 @@ impl Audit<'_> {
         let suspects = self.confirmed(suspects, again).await?;
         let after = Some((host.clone(), last.clone()));
         Ok((suspects, Some(AuditStep::Objects { after })))
+    }
+
+    /// Audits the next files of a site's departures after `after`. Returns the suspects and the next step.
+    pub(super) async fn page_of_departures(
+        &self,
+        host: &str,
+        after: Option<u32>,
+        progress: &AuditProgress,
+    ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
+        let keys = self.objects.list(host).await?;
+        let published = keys.iter().filter_map(|key| match key {
+            ObjectKey::Departures { file, .. } => Some(*file),
+            _ => None,
+        });
+        let published = published.filter(|file| after.is_none_or(|after| *file > after));
+        let table = &self.reconciler.table;
+        let wanted = table.files_of_departures(host, after, FILES_OF_A_PAGE);
+        let mut files: BTreeSet<u32> = wanted.await?.into_iter().collect();
+        files.extend(published);
+        let files: Vec<u32> = files.into_iter().take(FILES_OF_A_PAGE).collect();
+        let suspects = self.look_at_departures(host, &files).await?;
+        let suspects = self
+            .confirmed(suspects, self.look_at_departures(host, &files))
+            .await?;
+        let next = match files.last() {
+            Some(last) if files.len() == FILES_OF_A_PAGE => Some(AuditStep::Departures {
+                site: host.to_owned(),
+                after: Some(*last),
+            }),
+            _ => next_site(&progress.sites, host),
+        };
+        Ok((suspects, next))
+    }
+
+    /// Compares these files of a site's departures with their rows.
+    async fn look_at_departures(
+        &self,
+        host: &str,
+        files: &[u32],
+    ) -> Result<Vec<Suspect>, EngineError> {
+        let mut suspects = Vec::new();
+        for file in files {
+            let key = ObjectKey::Departures {
+                site: host.to_owned(),
+                file: *file,
+            };
+            let object = self.objects.get(&key).await?;
+            let state = state_of(object.as_ref());
+            let table = &self.reconciler.table;
+            let wanted = table.departures(host, *file, MAX_IN_A_FILE).await?;
+            let wrong = match object {
+                None if wanted.is_empty() => None,
+                None => Some((Problem::ObjectLost, "it is missing".to_owned())),
+                Some((meta, bytes)) => {
+                    let stamp = meta.document.map(|document| document.stamp);
+                    let sound = |found: &Departures| {
+                        stamp.as_ref() == Some(&found.stamp)
+                            && found.to_text().as_bytes() == &*bytes
+                    };
+                    match Departures::parse(&bytes).filter(sound) {
+                        Some(found) if found.departures == wanted => None,
+                        Some(_) => {
+                            let why = "not what its rows say".to_owned();
+                            Some((Problem::ObjectDiffers, why))
+                        }
+                        None => Some((Problem::ObjectLost, "it cannot be read".to_owned())),
+                    }
+                }
+            };
+            let remedy = Remedy::Departures(host.to_owned(), *file);
+            suspects.extend(wrong.map(|(problem, why)| Suspect {
+                state,
+                ..Suspect::new(problem, &key, why, remedy)
+            }));
+        }
+        Ok(suspects)
     }
 
     /// Marks the site, so that its feed and llms.txt are published and its notices are sent. A lost mark cannot be detected,
@@ -293,16 +385,22 @@ impl Audit<'_> {
         let wanted = stamp(row.epoch, row.version);
         let mut suspects = Vec::new();
         let found = PublishedCounts::of(&self.objects.list(host).await?);
-        if found.indexes > row.index_objects || (found.llms && !row.llms_object) {
+        let is_unnoted = (found.llms && !row.llms_object) || (found.departures && !row.departures);
+        if found.indexes > row.index_objects || is_unnoted {
             let what = format!("site {host}");
-            let llms = if found.llms { " and an llms.txt" } else { "" };
-            let detail = format!("{} indexes{llms} are published", found.indexes);
+            let llms = if found.llms { ", an llms.txt" } else { "" };
+            let moved = if found.departures {
+                ", moved pages"
+            } else {
+                ""
+            };
+            let detail = format!("{} indexes{llms}{moved} are published", found.indexes);
             let remedy = Remedy::CountObjects(host.to_owned());
             suspects.push(Suspect::new(Problem::CounterBehind, what, detail, remedy));
         }
         for file in FILES {
             let last = match file.made_from {
-                Source::Entries => 0,
+                Source::Entries | Source::Departures => 0,
                 Source::Summaries => row.index_objects,
                 Source::Settings | Source::Changes => 1,
                 Source::Newest => u32::from(row.llms_object),
@@ -312,7 +410,7 @@ impl Audit<'_> {
                 let object = self.objects.get(&key).await?;
                 let state = state_of(object.as_ref());
                 let wrong = match file.made_from {
-                    Source::Entries => None,
+                    Source::Entries | Source::Departures => None,
                     Source::Summaries => wrong_index(object, n, &site),
                     Source::Settings => wrong_text(object, Some(&wanted)),
                     // An llms.txt that is not wanted may never have been published.
@@ -430,8 +528,8 @@ fn wrong_text(
 }
 
 /// Returns the step at which the next site's objects begin.
-fn next_site(sites: &BTreeSet<String>, host: &String) -> Option<AuditStep> {
-    let next = sites.range(host.clone()..).find(|next| *next != host)?;
+fn next_site(sites: &BTreeSet<String>, host: &str) -> Option<AuditStep> {
+    let next = sites.range(host.to_owned()..).find(|next| *next != host)?;
     // An empty path sorts before every path.
     let after = Some((next.clone(), String::new()));
     Some(AuditStep::Objects { after })

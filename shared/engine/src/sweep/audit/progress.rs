@@ -19,6 +19,9 @@ pub struct AuditProgress {
     pub step: Option<AuditStep>,
     /// The sites whose rows it has read.
     pub sites: BTreeSet<String>,
+    /// The sites of which it has read a departure.
+    #[serde(default)]
+    pub departing: BTreeSet<String>,
     /// The number of findings by kind.
     pub found: BTreeMap<String, u64>,
     /// The number of repairs, without harmless ones.
@@ -56,7 +59,7 @@ impl AuditProgress {
             }
             AuditStep::Sums | AuditStep::Rows { .. } => Reading::Rows,
             AuditStep::Records { .. } => Reading::Records,
-            AuditStep::Objects { .. } => Reading::Sitemaps,
+            AuditStep::Objects { .. } | AuditStep::Departures { .. } => Reading::Sitemaps,
         })
     }
 }
@@ -82,6 +85,13 @@ pub enum AuditStep {
         /// The site and the path of the last shard. `None` at the beginning.
         after: Option<(String, String)>,
     },
+    /// The files of a site's departures after this one.
+    Departures {
+        /// The site.
+        site: String,
+        /// The last file. `None` at the beginning.
+        after: Option<u32>,
+    },
 }
 
 /// Returns an audit that begins now and looks at everything.
@@ -91,6 +101,7 @@ pub fn beginning(now: i64) -> AuditProgress {
         began: now,
         step: Some(AuditStep::Rows { after: None }),
         sites: BTreeSet::new(),
+        departing: BTreeSet::new(),
         found: BTreeMap::new(),
         repaired: 0,
         suspected: None,

@@ -33,6 +33,7 @@ impl Audit<'_> {
     ) -> Result<(Vec<Suspect>, Option<AuditStep>), EngineError> {
         let AuditProgress {
             sites,
+            departing,
             suspected,
             read,
             ..
@@ -42,8 +43,10 @@ impl Audit<'_> {
         let (mut rows, next) = table.rows(after.as_ref(), most).await?;
         *read += rows.len() as u64;
         for row in &rows {
-            if let Some(RowKey::Site(host)) = &row.kind {
-                sites.insert(host.clone());
+            match &row.kind {
+                Some(RowKey::Site(host)) => drop(sites.insert(host.clone())),
+                Some(RowKey::Departed(host, _)) => drop(departing.insert(host.clone())),
+                _ => {}
             }
         }
         if let Some(suspected) = suspected {
@@ -149,7 +152,10 @@ impl Audit<'_> {
                 (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(Some((owner, _))))) => {
                     wanted.extend([keys::ledger(owner), keys::series(series)]);
                 }
-                (_, Ok(Holds::Claim(owner))) => drop(wanted.insert(keys::ledger(owner))),
+                (_, Ok(Holds::Claim(owner, _))) => drop(wanted.insert(keys::ledger(owner))),
+                (Some(RowKey::Departed(..)), Ok(_)) => {
+                    wanted.extend(row.owner.as_deref().map(keys::ledger));
+                }
                 (Some(RowKey::Free(series, slot)), _) => {
                     wanted.extend([keys::entry(series, *slot), keys::series(series)]);
                 }
@@ -335,7 +341,8 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspe
         ledger(owner).is_some_and(|ledger| rows_of(owner, &ledger, now).contains(&row.key))
     };
     let owner = match (kind, holds) {
-        (_, Holds::Entry(Some((owner, _))) | Holds::Claim(owner)) => Some(owner.as_str()),
+        (_, Holds::Entry(Some((owner, _))) | Holds::Claim(owner, _)) => Some(owner.as_str()),
+        (RowKey::Departed(..), _) => row.owner.as_deref(),
         (kind, _) => kind.owner(),
     };
     if let Some(owner) = owner.filter(|owner| !known(owner)) {

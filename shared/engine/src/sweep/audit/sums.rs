@@ -60,7 +60,7 @@ impl Audit<'_> {
         };
         let added_up = match &place.next {
             Next::Rows(after) => {
-                let hosts = &mut progress.sites;
+                let hosts = (&mut progress.sites, &mut progress.departing);
                 self.add_rows(after.clone(), seen, &mut tally, hosts).await
             }
             Next::Records(after) => self.add_records(after.as_deref(), seen, &mut tally).await,
@@ -117,12 +117,15 @@ impl Audit<'_> {
         after: Option<(String, String)>,
         seen: &mut Seen,
         tally: &mut Tally<'_>,
-        hosts: &mut BTreeSet<String>,
+        (hosts, departing): (&mut BTreeSet<String>, &mut BTreeSet<String>),
     ) -> Result<Next, EngineError> {
         let after = after.map(|(pk, sk)| Key { pk, sk });
         let (rows, next) = self.reconciler.table.rows(after.as_ref(), PAGE).await?;
         tally.read = rows.len() as u64;
         for row in &rows {
+            if let Some(RowKey::Departed(host, _)) = &row.kind {
+                departing.insert(host.clone());
+            }
             match (&row.kind, &row.holds) {
                 (None, _) | (_, Err(_)) => drop(tally.suspected.insert(sum_of_row(row))),
                 (Some(RowKey::Ledger(id)), Ok(Holds::Ledger(ledger))) => {
