@@ -249,7 +249,7 @@ def excluded():
         {"status": "error"}, {"status": "publishd"}, {"visibility": "private"}, {"visibility": "password"}, {"visibility": "all"},
         {"noindex": True}, {"noindex": "yes"}, {"kind": "search_results"}, {"kind": "error"}, {"kind": "paginated_archive"},
         {"kind": "other"}, {"canonical_url": f"{BASE}/elsewhere/"}, {"canonical_url": "../"}, {"published_at": FAR_AHEAD},
-        {"expires_at": LONG_AGO}, {"type": "internal"}, {"url": "https://shop.example/1"}, {"url": f"http://{HOST}/plain/"},
+        {"moved_to": "/elsewhere/"}, {"gone": True}, {"expires_at": LONG_AGO}, {"type": "internal"}, {"url": "https://shop.example/1"}, {"url": f"http://{HOST}/plain/"},
         {"url": f"{BASE}.evil.example/"}, {"url": "/relative"}, {"url": "mailto:someone@example"}, {"url": "not an address"},
     ]
     for n, reason in enumerate(reasons * 34):

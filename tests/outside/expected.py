@@ -110,6 +110,7 @@ class Site:
             and record.get("status", "published") == "published"
             and record.get("visibility", "public") == "public"
             and not record.get("noindex", False)
+            and not record.get("moved_to") and not record.get("gone", False)
             and record.get("kind", "content") == "content"
             and urllib.parse.urljoin(record["url"], record.get("canonical_url") or "") == record["url"]
             and self.of_type(record).get("public", True)

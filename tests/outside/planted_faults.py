@@ -108,11 +108,37 @@ FAULTS = {
         ("shared/sitemap/src/eligibility.rs", "!canonical.is_equivalent(&loc)", "**canonical != loc")],
     "a page that spells its address anew releases it": [
         ("shared/sitemap/src/plan/holding.rs",
-         "            (Self::Claim(address), Self::Claim(other))\n"
+         "            (\n"
+         "                Self::Claim(address) | Self::YieldingClaim(address),\n"
+         "                Self::Claim(other) | Self::YieldingClaim(other),\n"
+         "            )\n"
+         "            | (Self::Departed(address, _), Self::Departed(other, _))\n"
          "            | (Self::Waiter(address), Self::Waiter(other)) => address.is_equivalent(other),\n", "")],
     "a waiter registers though the claim's owner has gone": [
         (ACTIONS, 'let owned = Condition::equals("owner", owner);',
          f'let owned = Condition::equals("owner", owner).or({ALWAYS});')],
+    "a page that departed keeps its address from a listed page": [
+        (CLAIM, "        owner if yields(item) => Claim::Departed(owner.to_owned()),\n", "")],
+    "an address is taken from whoever has it by now": [
+        (ACTIONS, 'Condition::equals("owner", owner).and(Condition::has(YIELDS))', ALWAYS)],
+    "a departure stays when its address is taken": [
+        (ACTIONS, "        self.push(&departed, Action::delete(&departed));\n", "        let _ = departed;\n")],
+    "a page that lost its address is not called": [
+        (ACTIONS, "        self.push(&ousted, Action::put(Item::from(&ousted)));\n", "        let _ = ousted;\n")],
+    "what became of a page is written though another has its address": [
+        ("shared/sitemap/src/plan/difference.rs", "departs.filter(|_| !changes.iter().any(is_claimed))",
+         "departs.filter(|_| false && !changes.iter().any(is_claimed))"),
+        (ACTIONS, "Holding::Claim(_) | Holding::YieldingClaim(_) | Holding::Departed(..) => {",
+         "Holding::Claim(_) | Holding::YieldingClaim(_) => {")],
+    "waiters are not called when the owner departs": [
+        ("shared/engine/src/regenerate.rs", "(record.event != EventName::Insert).then_some(subject)",
+         "(record.event == EventName::Remove).then_some(subject)")],
+    "a site is not told that it has departures": [
+        ("shared/engine/src/regenerate/departures.rs", "            table.note_departures(site).await?;\n", "")],
+    "departures of an older table stay": [
+        (SITE_SCAN, "step_over(site, self.publish_old_departures(site).await)?;", "")],
+    "the audit does not look at departures": [
+        (OBJECTS, "let has_departures = site.row.departures || departing.contains(host);", "let has_departures = false;")],
     "waiters are not called": [
         (CALLS, "outcome.and(self.reconcile_all(&next).await)", "outcome.and(self.reconcile_all(&next[..0]).await)")],
     "the calls for an address end with a slice": [
@@ -476,6 +502,8 @@ FAULTS = {
          "                        page.owner = owner;\n")],
     "bulk: two spellings are two addresses": [
         (PLANNER, "address.loc.normalized().as_bytes()", "address.loc.as_str().as_bytes()")],
+    "bulk: a page that departed keeps its address from a listed page": [
+        (SURVEY, "            self.departed.entry(wanted).or_insert(own);\n            return;\n", "")],
     "bulk: an archive that was empty at its turn stays excluded": [
         (SURVEY, "            if self.facts.newest.contains_key(&term) {\n                let page",
          "            if self.facts.newest.is_empty() {\n                let page")],
@@ -507,7 +535,7 @@ FAULTS = {
     "bulk: the scan of all content is not done": [
         (STAGE, "        stage.table().begin_content_scan(None).await?;\n", "")],
     "bulk: of a site nothing but its sitemaps is published": [
-        (STAGE, ".retain(|subject, _| matches!(subject, Subject::Site(_)))", ".retain(|_, _| false)")],
+        (STAGE, ".retain(|subject, _| matches!(subject, Subject::Site(_) | Subject::Departures(..)))", ".retain(|_, _| false)")],
 }
 
 

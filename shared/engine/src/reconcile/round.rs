@@ -382,7 +382,7 @@ impl Planned<'_> {
     /// Returns the address that the plan claims.
     fn claims(&self) -> Option<&Address> {
         self.plan.changes.iter().find_map(|change| match change {
-            Change::Hold(Holding::Claim(address)) => Some(address),
+            Change::Hold(Holding::Claim(address)) | Change::Take(address, _) => Some(address),
             _ => None,
         })
     }

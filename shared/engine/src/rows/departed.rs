@@ -72,6 +72,7 @@ pub(super) fn read(key: &Key, item: &Item) -> Result<Departure, EngineError> {
     if key.sk != sha256_hex(&normalized(loc)) {
         return Err(damaged(key, "loc"));
     }
+    item.text("owner").ok_or_else(|| damaged(key, "owner"))?;
     let departure = item.text("departure");
     let departure = departure.and_then(|departure| serde_json::from_str(departure).ok());
     departure.ok_or_else(|| damaged(key, "departure"))
