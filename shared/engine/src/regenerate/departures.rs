@@ -6,10 +6,10 @@
 //!   files may be published before a site is.
 //! - The site's row is told of the first file after the file is there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use objects::{Document, ObjectKey};
-use sitemap::departures::{Departures, MAX_IN_A_FILE};
+use sitemap::departures::{Departures, FILES, MAX_IN_A_FILE};
 use sitemap::record::Departure;
 use tracing::warn;
 
@@ -70,7 +70,8 @@ impl Regenerator {
         Ok(())
     }
 
-    /// Has all files of a site's departures published that have an object: a dropped table may have left them.
+    /// Has all files of a site's departures published that have an object and no row: a dropped table may have left them. The events of
+    /// rows publish the others.
     ///
     /// # Errors
     ///
@@ -82,7 +83,19 @@ impl Regenerator {
             ObjectKey::Departures { file, .. } => Some(*file),
             _ => None,
         });
-        let calls = files.map(|file| table.call_departures(site, file));
+        let mut files: BTreeSet<u32> = files.collect();
+        if files.is_empty() {
+            return Ok(());
+        }
+        for file in table
+            .files_of_departures(site, None, FILES as usize)
+            .await?
+        {
+            files.remove(&file);
+        }
+        let calls = files
+            .into_iter()
+            .map(|file| table.call_departures(site, file));
         let called = concurrently(CONCURRENT_CALLS, calls).await;
         called.into_iter().collect()
     }

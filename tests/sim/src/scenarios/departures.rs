@@ -134,8 +134,8 @@ fn a_listed_page_takes_an_address_from_one_that_departed_and_gives_it_back() {
             with(&record, fields)
         };
         let second = with(&gone("/a"), json!({"id": "post/second"}));
-        let records = [moved("/a", "/b"), second];
-        let world = World::with(&sim, Options::default(), &records).await;
+        let world = World::with(&sim, Options::default(), &[moved("/a", "/b")]).await;
+        world.put(&second).await;
         assert_eq!(answer(&world, "/a").await, (301, at("/b")));
         let waits = world.refusal("post/second").await;
         assert_eq!(waits.as_deref(), Some("duplicate"));
