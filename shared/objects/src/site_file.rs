@@ -187,6 +187,7 @@ mod tests {
             closings,
             indexnow_key: None,
             llms: false,
+            departures: None,
             emptied_grace_seconds: 1,
         }
     }

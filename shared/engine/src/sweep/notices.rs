@@ -401,6 +401,7 @@ mod tests {
             indexes: 1,
             index_objects: 1,
             llms_object: false,
+            departures: false,
             closings: objects::Closings::default(),
             settings,
         };

@@ -31,6 +31,7 @@ pub(super) fn row(settings: &Value) -> SiteRow {
         indexes: 1,
         index_objects: 1,
         llms_object: false,
+        departures: false,
         closings: objects::Closings::default(),
     }
 }
