@@ -182,7 +182,7 @@ class Site:
             times.append(record.get("modified_at"))
         own = given if isinstance(given, dict) else {}
         news = {
-            "name": self.settings.get("news_name"),
+            "name": self.settings.get("news_name") or self.settings.get("name"),
             "language": news_language(own.get("language"), record.get("language"), self.settings.get("language")),
             "publication_date": record.get("published_at") or record.get("modified_at"),
             "title": next((title for title in (own.get("title"), record.get("title")) if title and title.strip()), None),

@@ -301,6 +301,7 @@ mod tests {
                     pages: 2,
                     more: false,
                 }),
+                publication: None,
                 problems: vec![SettingProblem {
                     field: "public".to_owned(),
                     reason: "not a boolean".to_owned(),
@@ -342,6 +343,7 @@ mod tests {
                 "urls": 1_500,
                 "last_published": zero,
                 "next_by_clock": {"at": zero, "pages": 2, "more": false},
+                "publication": null,
                 "problems": [{"field": "public", "reason": "not a boolean"}],
                 "indexnow": {
                     "waiting": 14,

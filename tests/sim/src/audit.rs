@@ -180,8 +180,14 @@ fn settings(row: &Row, oracle: &Oracle, site: usize) -> Result<(), String> {
         "video_series",
         "news_series",
         "news_name",
+        "name",
     ] {
         let said = record.as_ref().map(|record| &record[field]);
+        // A site without a publication's name publishes news under its own.
+        let said = match (field, said, record.as_ref()) {
+            ("news_name", Some(Value::Null), Some(record)) => Some(&record["name"]),
+            _ => said,
+        };
         if let Some(said) = said {
             check(&format!("{field} of {what}"), &&settings[field], &said)?;
         }

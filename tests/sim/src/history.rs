@@ -279,6 +279,8 @@ pub struct Settings {
     pub series: usize,
     /// The name under which its news are published. `None` if they are not.
     pub publication: Option<u32>,
+    /// Whether that is the name of the site, which names no publication.
+    pub named: bool,
     /// A type whose pages are news.
     pub news: Option<usize>,
     /// Whether a modification does not make a page news.
@@ -307,6 +309,7 @@ pub const DEFAULT: Settings = Settings {
     tight: false,
     series: 0,
     publication: None,
+    named: false,
     news: None,
     published_only: false,
     language: false,
@@ -489,6 +492,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     let part_url = proptest::option::weighted(0.3, (0..TYPES.len(), 0..PART_URLS.len()));
     let likely = || prop::bool::weighted(0.8);
     let limits = (capacity, public, hidden, any::<bool>());
+    let publication = (publication, prop::bool::weighted(0.3));
     let news = (publication, news, any::<bool>(), likely());
     let stylesheet = prop_oneof![2 => Just(0), 1 => 0..STYLESHEETS.len()];
     let llms = proptest::option::weighted(0.5, 0..TYPES.len());
@@ -497,7 +501,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     (limits, news, more).prop_map(|(limits, news, more)| {
         let (series, part_url, feed, stylesheet, (told, cascaded, llms)) = more;
         let (capacity, public, hidden, tight) = limits;
-        let (publication, news, published_only, language) = news;
+        let ((publication, named), news, published_only, language) = news;
         Settings {
             capacity,
             public,
@@ -505,6 +509,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             tight,
             series,
             publication,
+            named,
             news,
             published_only,
             language,

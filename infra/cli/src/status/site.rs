@@ -29,6 +29,8 @@ pub struct Site {
     pub last_published: Option<When>,
     /// The next change that comes by the clock; `null` if there is none in the hours that are looked at.
     pub next_by_clock: Option<Due>,
+    /// The publication of its news, if that has the site's name because the settings have no `news_name`.
+    pub publication: Option<String>,
     /// What is wrong with its settings.
     pub problems: Vec<SettingProblem>,
     /// How telling search engines goes; `null` if the site has no key for it.
@@ -142,6 +144,7 @@ impl Site {
             urls: 0,
             last_published: target.objects.last_put(host).await?.map(When::at),
             next_by_clock,
+            publication: None,
             problems: Vec::new(),
             indexnow: None,
         };
@@ -154,7 +157,9 @@ impl Site {
             Hold::Released if row.settings.public => State::Live,
             Hold::Released => State::Private,
         };
-        (site.sitemaps, site.urls) = listed(target, &row).await?;
+        let listed = listed(target, &row).await?;
+        (site.sitemaps, site.urls) = (listed.sitemaps, listed.urls);
+        site.publication = publication(&row.settings, listed.has_news);
         let robots = row.settings.robots_problems();
         let problems = row.settings.problems.iter().chain(&robots);
         let problems = problems.map(|problem| SettingProblem {
@@ -200,6 +205,11 @@ impl Site {
             counted(self.urls, "URL"),
             published.unwrap_or_default()
         ));
+        if let Some(name) = &self.publication {
+            text.line(format!(
+                "  news: the publication is {name}, the site's name, since the settings have no news_name"
+            ));
+        }
         if let Some(due) = &self.next_by_clock {
             text.line(format!("  next change by the clock: {due}"));
         }
@@ -209,22 +219,33 @@ impl Site {
     }
 }
 
+/// What a site's sitemaps list.
+#[derive(Default)]
+struct Listed {
+    sitemaps: u64,
+    urls: u64,
+    /// Whether there are news among them.
+    has_news: bool,
+}
+
 /// Counts the sitemaps and the URLs that they list, by the row of each sitemap.
-async fn listed(target: &Target, row: &SiteRow) -> Result<(u64, u64), EngineError> {
+async fn listed(target: &Target, row: &SiteRow) -> Result<Listed, EngineError> {
     let summaries = target
         .reconciler
         .table
         .summaries(&row.settings.host)
         .await?;
-    let (mut sitemaps, mut urls) = (0, 0);
+    let mut listed = Listed::default();
     for (shard, summary) in summaries.iter().filter(|(_, summary)| summary.entries > 0) {
-        sitemaps += 1;
-        // What is among the videos or the news is listed by its type, too.
-        if row.settings.kind_of(&shard.series.name) == SeriesKind::Pages {
-            urls += summary.entries;
+        listed.sitemaps += 1;
+        match row.settings.kind_of(&shard.series.name) {
+            SeriesKind::Pages => listed.urls += summary.entries,
+            // What is among the videos or the news is listed by its type, too.
+            SeriesKind::Video => {}
+            SeriesKind::News => listed.has_news = true,
         }
     }
-    Ok((sitemaps, urls))
+    Ok(listed)
 }
 
 /// Counts the URLs that IndexNow has not sent to search engines yet, up to what one request has. Also returns whether there may be more.
@@ -271,15 +292,26 @@ impl IndexNow {
 
 /// Says that types are news and the publication has no name.
 fn without_news_name(settings: &SiteSettings) -> Option<SettingProblem> {
-    let types = settings.types.iter().filter(|(_, settings)| settings.news);
-    let types: Vec<&str> = types.map(|(name, _)| name.as_str()).collect();
+    let types = types_of_news(settings);
     (settings.news_name.is_none() && !types.is_empty()).then(|| SettingProblem {
         field: "news_name".to_owned(),
         reason: format!(
-            "missing, so no page of type {} is listed as news",
+            "missing, and so is name, so no page of type {} is listed as news",
             types.join(", ")
         ),
     })
+}
+
+fn types_of_news(settings: &SiteSettings) -> Vec<&str> {
+    let types = settings.types.iter().filter(|(_, settings)| settings.news);
+    types.map(|(name, _)| name.as_str()).collect()
+}
+
+/// Returns the publication of a site's news if the site has any and the settings do not name the publication itself.
+fn publication(settings: &SiteSettings, lists_news: bool) -> Option<String> {
+    let has_news = lists_news || !types_of_news(settings).is_empty();
+    let name = settings.news_name.clone();
+    name.filter(|_| settings.news_name_is_sites && has_news)
 }
 
 /// Summarizes how notifying search engines goes.
@@ -324,12 +356,32 @@ mod tests {
                 json!({"types": {"notice": {"news": true}}, "news_name": "N"}),
                 None,
             ),
+            (
+                json!({"types": {"notice": {"news": true}}, "name": "S"}),
+                None,
+            ),
             (json!({"types": {"notice": {"news": false}}}), None),
         ] {
             let settings = SiteSettings::parse("www.example.com", &settings).unwrap();
             let problem = without_news_name(&settings);
             assert_eq!(problem.is_some(), expected.is_some(), "{problem:?}");
             assert!(problem.is_none_or(|problem| problem.reason.contains("of type notice is")));
+        }
+    }
+
+    #[test]
+    fn a_publication_that_has_the_sites_name_is_told_where_there_are_news() {
+        let types = json!({"notice": {"news": true}});
+        for (settings, lists_news, expected) in [
+            (json!({"types": types, "name": "S"}), false, Some("S")),
+            (json!({"name": "S"}), true, Some("S")),
+            (json!({"name": "S"}), false, None),
+            (json!({"name": "S", "news_name": "N"}), true, None),
+            (json!({"types": types}), true, None),
+        ] {
+            let parsed = SiteSettings::parse("www.example.com", &settings).unwrap();
+            let told = publication(&parsed, lists_news);
+            assert_eq!(told.as_deref(), expected, "{settings}");
         }
     }
 
@@ -411,6 +463,7 @@ mod tests {
                 pages: 2,
                 more: false,
             }),
+            publication: Some("The Lantern".to_owned()),
             problems: vec![SettingProblem {
                 field: "public".to_owned(),
                 reason: "not a boolean".to_owned(),
@@ -420,7 +473,8 @@ mod tests {
         let mut text = Text::default();
         site.write(&mut text, 112);
         let expected = "www.example.com: live\n  public: not a boolean\n  31 sitemaps with 28,114 URLs, last published at \
-            1970-01-01T00:01:40+00:00 (12 s ago)\n  next change by the clock: 1970-01-01T01:00:00+00:00 (2 pages)\n";
+            1970-01-01T00:01:40+00:00 (12 s ago)\n  news: the publication is The Lantern, the site's name, since the settings have no news_name\n  \
+            next change by the clock: 1970-01-01T01:00:00+00:00 (2 pages)\n";
         assert_eq!(&*text, expected);
         assert!(site.is_bad());
     }

@@ -440,6 +440,7 @@ mod tests {
                 urls,
                 last_published: None,
                 next_by_clock: None,
+                publication: None,
                 problems: Vec::new(),
                 indexnow: None,
             }]

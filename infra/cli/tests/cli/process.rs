@@ -366,6 +366,7 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
             "urls": 1,
             "last_published": null,
             "next_by_clock": null,
+            "publication": null,
             "problems": [],
             "indexnow": null,
         }],

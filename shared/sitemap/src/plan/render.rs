@@ -133,7 +133,7 @@ impl Listing<'_> {
             publication: site
                 .news_name
                 .as_deref()
-                .ok_or("news_name in the site's settings")?,
+                .ok_or("news_name or name in the site's settings")?,
             language: &language.ok_or("language, neither its own nor the site's")?,
             published: published.ok_or("date")?,
             title: title.ok_or("title")?,

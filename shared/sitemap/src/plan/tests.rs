@@ -459,7 +459,7 @@ fn a_page_with_a_video_that_is_news_has_three_entries_each_for_its_time() {
 fn news_that_lack_something_are_left_out_and_the_page_stays() {
     let fields = json!({"published_at": "2027-01-15T07:00:00Z", "title": "Now", "news": {"language": "xx-YYYY"}});
     for (settings, missing) in [
-        (json!({"language": "en"}), "news_name"),
+        (json!({"language": "en"}), "news_name or name"),
         (json!({"news_name": "N"}), "language"),
     ] {
         let ledger = planned_on(settings, fields.clone(), &Ledger::default(), NOW, |_| {})
@@ -471,6 +471,30 @@ fn news_that_lack_something_are_left_out_and_the_page_stays() {
             "{:?}",
             ledger.notes
         );
+    }
+}
+
+#[test]
+fn the_site_is_the_publication_unless_another_one_is_named() {
+    let fields = json!({"published_at": "2027-01-15T07:00:00Z", "title": "Now", "news": {}});
+    for (names, expected) in [
+        (json!({"name": "The Lantern"}), "The Lantern"),
+        (
+            json!({"name": "The Lantern", "news_name": "Lantern News"}),
+            "Lantern News",
+        ),
+        // An invalid name counts as absent.
+        (
+            json!({"name": "The Lantern", "news_name": 7}),
+            "The Lantern",
+        ),
+    ] {
+        let mut settings = names.clone();
+        settings["language"] = "en".into();
+        let plan = planned_on(settings, fields.clone(), &Ledger::default(), NOW, |_| {});
+        let xml = format!("{:?}", plan.changes);
+        let name = format!("<news:name>{expected}</news:name>");
+        assert!(xml.contains(&name), "{names}: {xml}");
     }
 }
 

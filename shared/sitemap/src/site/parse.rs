@@ -76,6 +76,11 @@ impl SiteSettings {
                 ));
             }
         }
+        if settings.news_name.is_none() {
+            // Yoast SEO does the same.
+            settings.news_name.clone_from(&settings.name);
+            settings.news_name_is_sites = settings.news_name.is_some();
+        }
         if settings.news_series == settings.video_series {
             let default = Self::default_for(host)?;
             (settings.news_series, settings.video_series) =

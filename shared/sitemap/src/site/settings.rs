@@ -153,6 +153,9 @@ pub struct SiteSettings {
     /// The publication's name. Without it no news are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub news_name: Option<String>,
+    /// Whether that is the site's own name, because the record does not name the publication.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub news_name_is_sites: bool,
     /// Whether the modification of an earlier published page does not make it news.
     #[serde(default)]
     pub news_published_only: bool,
@@ -212,6 +215,7 @@ impl SiteSettings {
             name: None,
             language: None,
             news_name: None,
+            news_name_is_sites: false,
             news_published_only: false,
             news_series: "news".to_owned(),
             video_series: "video".to_owned(),

@@ -27,6 +27,26 @@ fn a_record_overrides_the_defaults() {
 }
 
 #[test]
+fn the_publication_has_the_sites_name_unless_it_has_its_own() {
+    for (item, name, is_sites) in [
+        (json!({}), None, false),
+        (json!({"news_name": "N"}), Some("N"), false),
+        (json!({"name": "S"}), Some("S"), true),
+        (json!({"name": "S", "news_name": "N"}), Some("N"), false),
+        (json!({"name": "S", "news_name": "S"}), Some("S"), false),
+        (json!({"name": "S", "news_name": ""}), Some("S"), true),
+        (json!({"name": 7}), None, false),
+    ] {
+        let settings = SiteSettings::parse("www.example.com", &item).unwrap();
+        assert_eq!(settings.news_name.as_deref(), name, "{item}");
+        assert_eq!(settings.news_name_is_sites, is_sites, "{item}");
+        let stored = serde_json::to_string(&settings).unwrap();
+        let read: SiteSettings = serde_json::from_str(&stored).unwrap();
+        assert_eq!(read, settings, "{item}");
+    }
+}
+
+#[test]
 fn a_bad_field_keeps_its_default() {
     let default = SiteSettings::default_for("www.example.com").unwrap();
     for item in [

@@ -221,7 +221,8 @@ impl Oracle {
             "entries_per_sitemap": settings.capacity, "byte_limit": limit, "feed": settings.feed,
             "video_series": videos, "news_series": news, "news_published_only": settings.published_only,
             "stylesheet": STYLESHEETS[settings.stylesheet], "cascaded_index": settings.cascaded,
-            "news_name": settings.publication.map(publication),
+            "news_name": settings.publication.filter(|_| !settings.named).map(publication),
+            "name": settings.publication.filter(|_| settings.named).map(publication),
             "language": settings.language.then_some(SITE_LANGUAGE),
             "llms": settings.llms.map(|_| {
                 let kinds = settings.llms_kinds().into_iter().map(|kind| TYPES[kind]);
