@@ -278,18 +278,18 @@ FAULTS = {
          "        if let Some(old) = &old\n"
          "            && old.directory().digest() == built.directory.digest()\n"
          "        {\n"
-         "            let summary = Summary::of(old.directory());\n"
+         "            let summary = Summary::of(old.directory(), 0);\n"
          "            let spliced = None;\n"
          "            return Ok(Build::Keep(Some(Published { summary, spliced, is_told })));\n"
          "        }\n"
          "        if built.directory.generation() == 0 && stored.is_none() {")],
     "equal stamps end it before the summary": [
-        (SHARD, "                    let summary = Summary::of(old.directory());\n",
+        (SHARD, "                    let summary = Summary::of(old.directory(), changed);\n",
          "                    if spliced == 0 {\n                        return Ok(Build::Keep(None));\n                    }\n"
-         "                    let summary = Summary::of(old.directory());\n")],
+         "                    let summary = Summary::of(old.directory(), changed);\n")],
     "the summary is written before the object": [
-        (SHARD, "        let summary = Summary::of(&built.directory);\n",
-         "        let summary = Summary::of(&built.directory);\n        table.summarise(shard, &summary).await?;\n")],
+        (SHARD, "        let summary = Summary::of(&built.directory, document.changed);\n",
+         "        let summary = Summary::of(&built.directory, document.changed);\n        table.summarise(shard, &summary).await?;\n")],
     "a summary is written over a newer one": [
         (SUMMARY, '.or(Condition::less("generation", summary.generation));',
          f'.or(Condition::less("generation", summary.generation)).or({ALWAYS});')],

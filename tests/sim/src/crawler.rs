@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use futures::future::BoxFuture;
 use http::Method;
 use http::header::ACCEPT_ENCODING;
+use sitemap::time::When;
 
 pub use crate::document::{Entry, Response, gunzip};
 
@@ -82,20 +84,34 @@ impl Crawler {
     /// # Panics
     ///
     /// If a listed sitemap is missing, empty or malformed, if it mixes kinds, or if a loc is listed twice in one kind. Also if the index's
-    /// lastmod is not the newest entry's.
+    /// lastmod is not the newest entry's. Where no entry has one, the index may have a time up to the sitemap's Last-Modified.
     pub async fn all(&self) -> BTreeMap<(&'static str, String), Entry> {
         let mut all = BTreeMap::new();
         for (sitemap, lastmod) in self.index().await {
             let path = sitemap
                 .split_once("://")
                 .and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
-            let entries = self.urlset(path.expect("an absolute loc")).await;
+            let path = path.expect("an absolute loc");
+            let response = self.get(path).await;
+            let entries = response.urlset(path);
             assert!(!entries.is_empty(), "{sitemap} is listed and empty");
             let newest = entries
                 .iter()
                 .filter_map(|(_, entry)| entry.lastmod.clone())
                 .max();
-            assert_eq!(lastmod, newest, "the index's lastmod of {sitemap}");
+            match (&lastmod, &newest) {
+                (Some(lastmod), None) => {
+                    let changed = httpdate::parse_http_date(response.header("last-modified"));
+                    let changed = changed.expect("a date").duration_since(UNIX_EPOCH);
+                    let changed = changed.expect("after 1970").as_secs();
+                    let lastmod = When::parse(lastmod).expect("a time").seconds();
+                    assert!(
+                        u64::try_from(lastmod).expect("after 1970") <= changed,
+                        "{sitemap} changed at {changed}, and at {lastmod} in the index"
+                    );
+                }
+                _ => assert_eq!(lastmod, newest, "the index's lastmod of {sitemap}"),
+            }
             let kinds = entries.iter().map(|(_, entry)| entry.kind());
             assert_eq!(kinds.collect::<BTreeSet<_>>().len(), 1, "{sitemap}");
             for (loc, entry) in entries {

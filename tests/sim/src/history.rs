@@ -299,6 +299,8 @@ pub struct Settings {
     pub told: bool,
     /// Whether the first of several indexes lists the others.
     pub cascaded: bool,
+    /// Whether an index gives a sitemap without dates the time of its last change.
+    pub timed: bool,
 }
 
 /// The settings of a site without a record.
@@ -319,6 +321,7 @@ pub const DEFAULT: Settings = Settings {
     stylesheet: 0,
     told: false,
     cascaded: false,
+    timed: false,
 };
 
 impl Settings {
@@ -496,10 +499,10 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     let news = (publication, news, any::<bool>(), likely());
     let stylesheet = prop_oneof![2 => Just(0), 1 => 0..STYLESHEETS.len()];
     let llms = proptest::option::weighted(0.5, 0..TYPES.len());
-    let flags = (any::<bool>(), any::<bool>(), llms);
+    let flags = (any::<bool>(), any::<bool>(), llms, any::<bool>());
     let more = (series, part_url, likely(), stylesheet, flags);
     (limits, news, more).prop_map(|(limits, news, more)| {
-        let (series, part_url, feed, stylesheet, (told, cascaded, llms)) = more;
+        let (series, part_url, feed, stylesheet, (told, cascaded, llms, timed)) = more;
         let (capacity, public, hidden, tight) = limits;
         let ((publication, named), news, published_only, language) = news;
         Settings {
@@ -519,6 +522,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             stylesheet,
             told,
             cascaded,
+            timed,
         }
     })
 }

@@ -103,7 +103,7 @@ impl Shard {
             let what = key.to_string();
             return Err(EngineError::Contended { what, tries: 1 });
         }
-        let summary = Summary::of(&built.directory);
+        let summary = Summary::of(&built.directory, document.changed);
         to.reconciler.table.summarise(&self.id, &summary).await
     }
 }

@@ -109,7 +109,9 @@ impl Regenerator {
                     if self.moved_out(&site, shard, old.directory()).await? {
                         return Ok(Build::Again(None));
                     }
-                    let summary = Summary::of(old.directory());
+                    let changed = stored.as_ref().and_then(|(meta, _)| meta.document.as_ref());
+                    let changed = changed.map_or(0, |document| document.changed);
+                    let summary = Summary::of(old.directory(), changed);
                     let spliced = None;
                     return Ok(Build::Keep(Some(Published {
                         summary,
@@ -140,9 +142,9 @@ impl Regenerator {
         if self.moved_out(&site, shard, &built.directory).await? {
             return Ok(Build::Again(None));
         }
-        let summary = Summary::of(&built.directory);
         let spliced = Some(spliced);
         let document = self.member_document(&built, stored.as_ref().map(|(meta, _)| meta));
+        let summary = Summary::of(&built.directory, document.changed);
         let published = Some(Published {
             summary,
             spliced,

@@ -61,18 +61,36 @@ pub struct Summary {
     /// The bytes of the entries, without the document's frame, which does not depend on the rows. So equal generations mean equal
     /// summaries.
     pub bytes: u64,
+    /// The time at which the document last changed, in Unix seconds, when this generation was first published. Only a shard with
+    /// entries of which none has a lastmod has this time, because only its line in an index may need it.
+    pub changed: Option<i64>,
 }
 
 impl Summary {
-    /// Returns the summary of a published member.
+    /// Returns the summary of a published member whose document last changed at `changed`.
     #[must_use]
-    pub fn of(directory: &Directory) -> Self {
+    pub fn of(directory: &Directory, changed: i64) -> Self {
+        let (entries, lastmod) = (directory.entries(), directory.newest());
         Self {
             generation: directory.generation(),
-            entries: directory.entries(),
-            lastmod: directory.newest(),
+            entries,
+            lastmod,
             bytes: directory.entry_bytes(),
+            changed: (entries > 0 && lastmod.is_none()).then_some(changed),
         }
+    }
+
+    /// Returns whether this is a summary of a published member whose document last changed at `changed`. The time may be earlier
+    /// than the document's: a document gets another frame, or is built again after a loss, in the same generation.
+    #[must_use]
+    pub fn is_of(&self, directory: &Directory, changed: i64) -> bool {
+        let latest = Self::of(directory, changed);
+        let is_timed = self.changed.is_some() == latest.changed.is_some();
+        let own = Self {
+            changed: self.changed,
+            ..latest
+        };
+        is_timed && *self == own && self.changed <= latest.changed
     }
 }
 
@@ -94,6 +112,8 @@ pub(crate) fn read_summary(key: &Key, item: &Item) -> Result<Summary, EngineErro
         entries: number("entries")?,
         bytes: number("bytes")?,
         lastmod: lastmod.map_err(|_| damaged(key, "lastmod"))?,
+        // An earlier version wrote none. The audit finds rows without it, and those where it cannot be read.
+        changed: item.number("changed"),
     })
 }
 
@@ -144,11 +164,60 @@ impl SitemapTable {
             .set("generation", summary.generation)
             .set("entries", summary.entries)
             .set("bytes", summary.bytes)
-            .set_or_remove("lastmod", summary.lastmod.map(|at| at.to_string()));
+            .set_or_remove("lastmod", summary.lastmod.map(|at| at.to_string()))
+            .set_or_remove("changed", summary.changed);
         let older =
             Condition::lacks("generation").or(Condition::less("generation", summary.generation));
         // The condition fails if the generation is not higher, which is not an error.
         self.update_if(&self::summary(shard), update, older).await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sitemap::member::{Builder, Frame, Segment};
+
+    use super::*;
+
+    fn directory(entries: u32, newest: Option<When>) -> Directory {
+        let mut builder = Builder::new(&Frame::urlset(None), 1);
+        builder.push(&Segment {
+            stamp: 3,
+            entries,
+            newest,
+            xml: b"<url/>",
+        });
+        builder.finish().directory
+    }
+
+    #[test]
+    fn only_entries_without_dates_need_the_time_of_a_change() {
+        let date = Some(When::at(1));
+        for (entries, newest, expected) in [(2, None, Some(7)), (2, date, None), (0, None, None)] {
+            let summary = Summary::of(&directory(entries, newest), 7);
+            assert_eq!(summary.changed, expected, "{entries} {newest:?}");
+        }
+    }
+
+    #[test]
+    fn a_summary_is_of_an_object_of_its_generation_that_is_no_older() {
+        let undated = directory(2, None);
+        let summary = Summary::of(&undated, 7);
+        assert!(summary.is_of(&undated, 7) && summary.is_of(&undated, 8));
+        assert!(!summary.is_of(&undated, 6));
+        let changed = None;
+        assert!(!Summary { changed, ..summary }.is_of(&undated, 7));
+        let dated = directory(2, Some(When::at(1)));
+        let summary = Summary::of(&dated, 7);
+        assert!(summary.is_of(&dated, 0) && !summary.is_of(&undated, 7));
+        let generation = summary.generation + 1;
+        assert!(
+            !Summary {
+                generation,
+                ..summary
+            }
+            .is_of(&dated, 7)
+        );
     }
 }

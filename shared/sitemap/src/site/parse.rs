@@ -35,6 +35,7 @@ pub const SETTINGS: [&str; 18] = [
     "feed",
     "llms",
     "indexnow_key",
+    "index_lastmod",
     "cascaded_index",
     "moved_max_age",
 ];
@@ -170,6 +171,10 @@ impl SiteSettings {
             "stylesheet" => {
                 self.stylesheet = serde_json::from_value(value.clone())
                     .map_err(|_| "not one of css, xsl, none".to_owned())?;
+            }
+            "index_lastmod" => {
+                self.index_lastmod = serde_json::from_value(value.clone())
+                    .map_err(|_| "neither pages nor published".to_owned())?;
             }
             "indexnow_key" => {
                 let key = value.as_str().filter(|key| is_indexnow_key(key));

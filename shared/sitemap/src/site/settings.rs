@@ -116,6 +116,17 @@ pub enum Stylesheet {
     None,
 }
 
+/// Which lastmod the index gives a sitemap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IndexLastmod {
+    /// The newest lastmod of its pages. A sitemap whose pages have none has none.
+    #[default]
+    Pages,
+    /// The same, and for a sitemap whose pages have none the time at which it last changed.
+    Published,
+}
+
 /// The content of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeriesKind {
@@ -174,6 +185,9 @@ pub struct SiteSettings {
     /// The site's IndexNow key. Without it, search engines are not notified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexnow_key: Option<String>,
+    /// Which lastmod the indexes give a sitemap.
+    #[serde(default)]
+    pub index_lastmod: IndexLastmod,
     /// Whether several indexes are listed by an index of their own. Google does not read an index in an index.
     #[serde(default)]
     pub cascaded_index: bool,
@@ -223,6 +237,7 @@ impl SiteSettings {
             feed: true,
             llms: None,
             indexnow_key: None,
+            index_lastmod: IndexLastmod::default(),
             cascaded_index: false,
             moved_max_age: DEFAULT_MOVED_MAX_AGE,
             problems: Vec::new(),

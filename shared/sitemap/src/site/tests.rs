@@ -63,6 +63,8 @@ fn a_bad_field_keeps_its_default() {
         json!({"unknown": [1, 2]}),
         json!({"indexnow_key": "abcdefg"}),
         json!({"stylesheet": "less"}),
+        json!({"index_lastmod": "now"}),
+        json!({"index_lastmod": true}),
         json!({"news_series": "a/b"}),
         json!({"news_series": "x".repeat(65)}),
         json!({"news_series": "video"}),
@@ -245,7 +247,7 @@ fn unknown_settings_are_told_with_the_name_that_may_be_meant() {
         "{unknown}"
     );
     assert!(
-        unknown.ends_with("indexnow_key, cascaded_index"),
+        unknown.ends_with("index_lastmod, cascaded_index"),
         "{unknown}"
     );
     assert_eq!(

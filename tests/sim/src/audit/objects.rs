@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use objects::{ObjectKey, ObjectMeta};
 use serde_json::Value;
 use sitemap::feed::MAX_FEED_ENTRIES;
-use sitemap::member::{Builder, Built, Frame, Member, Segment, SegmentInfo};
+use sitemap::member::{Builder, Built, Directory, Frame, Member, Segment, SegmentInfo};
 use sitemap::plan::Series;
 use sitemap::time::When;
 
@@ -128,10 +128,12 @@ pub(super) fn objects(
         let what = format!("{host} {sk}");
         check(&what, &found, &numbers.map(|number| number.to_string()))?;
         check(&what, &summary.get("lastmod"), &lastmod.as_ref())?;
+        let changed = changed(&what, summary, &directory, &find(objects, object)?.0)?;
         summarised.insert(sk);
         indexes.generation += directory.generation();
         if directory.entries() > 0 && oracle.is_public(site) {
-            let newest = directory.newest();
+            let changed = changed.filter(|_| oracle.is_timed(site));
+            let newest = directory.newest().or(changed.map(When::at));
             indexes.lines.push(Line {
                 xml: line(host, &object.file_name(), newest),
                 newest,
@@ -182,6 +184,27 @@ pub(super) fn objects(
     let named = oracle.is_public(site).then_some(named);
     site_files(objects, host, &stamp, named)?;
     Ok(needed as u64)
+}
+
+/// Checks and returns the time of the last change in the summary of a shard. Only a shard without dates has one. It is that of the
+/// object, or earlier if only the object's form has changed since.
+fn changed(
+    what: &str,
+    summary: &Row,
+    directory: &Directory,
+    meta: &ObjectMeta,
+) -> Result<Option<i64>, String> {
+    let changed = summary.get("changed").map(|at| at.parse::<i64>());
+    let changed = changed.transpose().map_err(text_of)?;
+    let is_timed = directory.entries() > 0 && directory.newest().is_none();
+    check(&format!("{what}: a time"), &changed.is_some(), &is_timed)?;
+    let of_object = meta.document.as_ref().map(|document| document.changed);
+    match changed > of_object {
+        true => Err(format!(
+            "{what} changed at {changed:?}, its object at {of_object:?}"
+        )),
+        false => Ok(changed),
+    }
 }
 
 /// Checks that the feed has the changes of two days that have rows, the newest first. It may also have some that have just become

@@ -221,6 +221,7 @@ impl Oracle {
             "entries_per_sitemap": settings.capacity, "byte_limit": limit, "feed": settings.feed,
             "video_series": videos, "news_series": news, "news_published_only": settings.published_only,
             "stylesheet": STYLESHEETS[settings.stylesheet], "cascaded_index": settings.cascaded,
+            "index_lastmod": if settings.timed { "published" } else { "pages" },
             "news_name": settings.publication.filter(|_| !settings.named).map(publication),
             "name": settings.publication.filter(|_| settings.named).map(publication),
             "language": settings.language.then_some(SITE_LANGUAGE),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use engine::regenerate::feed::FEED_PERIOD;
 use engine::sweep::audit::{Finding, Problem};
@@ -9,6 +10,7 @@ use http::Method;
 use objects::{Document, ObjectKey, Precondition, Put};
 use serde_json::{Value, json};
 use sitemap::member::{Frame, Member, splice};
+use sitemap::time::When;
 
 use super::calls::Queries;
 use super::harness::{Options, World, simulated};
@@ -386,6 +388,94 @@ fn the_audit_finds_a_document_with_another_style_sheet() {
             assert_eq!(meta.document.unwrap().digest, styled);
             assert_eq!(world.listed().await.len(), 3);
         }
+        world.stop();
+    });
+}
+
+/// Returns the lastmod of the only sitemap in the index, and the sitemap's Last-Modified as a lastmod.
+async fn times(world: &World) -> (Option<String>, String) {
+    world.settle().await;
+    let index = world.crawler.index().await;
+    let [(loc, lastmod)] = index.as_slice() else {
+        panic!("{index:?}")
+    };
+    assert!(loc.ends_with("/post-sitemap.xml"), "{loc}");
+    let sitemap = world.crawler.get("/post-sitemap.xml").await;
+    let changed = httpdate::parse_http_date(sitemap.header("last-modified")).expect("a date");
+    let changed = changed.duration_since(UNIX_EPOCH).expect("after 1970");
+    let changed = i64::try_from(changed.as_secs()).expect("a time");
+    (lastmod.clone(), When::at(changed).to_string())
+}
+
+#[test]
+fn an_index_may_give_a_sitemap_without_dates_the_time_of_its_last_change() {
+    simulated(async |sim| {
+        let site = |lastmod: &str| settings(json!({"index_lastmod": lastmod}));
+        let undated = |n, title: &str| {
+            with(
+                &post(&format!("/{n}"), 1),
+                json!({"modified_at": null, "title": title}),
+            )
+        };
+        let records = [site("published"), undated(0, "A"), undated(1, "A")];
+        let world = World::with(&sim, unswept(), &records).await;
+        let (first, changed) = times(&world).await;
+        assert_eq!(first.as_ref(), Some(&changed));
+        // What changes no sitemap changes no time, and neither does a loss that is repaired.
+        world.clock.leap(3_600);
+        world.put(&undated(0, "B")).await;
+        assert_eq!(times(&world).await, (first.clone(), changed.clone()));
+        let summary = ("INDEX#www.example.com", "post#0000000001");
+        let losses = [None, Some("changed")];
+        for attribute in losses {
+            world.clock.leap(3_600);
+            match attribute {
+                None => world.delete_row(summary.0, summary.1).await,
+                Some(name) => world.damage(summary, name, None).await,
+            }
+            world.settle().await;
+            let mut found = Vec::new();
+            let rest = world
+                .audit(true, |finding| found.push(finding.problem))
+                .await;
+            assert_eq!(rest, Some(Vec::new()));
+            assert!(found.contains(&Problem::SummaryDiffers), "{found:?}");
+            assert_eq!(times(&world).await, (first.clone(), changed.clone()));
+        }
+        // A dropped table leaves the objects, which know the time.
+        world.clock.leap(3_600);
+        world.drop_sitemap_table().await;
+        world.put(&undated(0, "C")).await;
+        world.sweep().await;
+        assert_eq!(times(&world).await.0, first);
+        // Another form of the sitemap is a change of the file and not of what it lists.
+        world.clock.leap(3_600);
+        let other = with(&site("published"), json!({"stylesheet": "none"}));
+        world.put(&other).await;
+        let (lastmod, changed) = times(&world).await;
+        assert!(lastmod == first && lastmod < Some(changed), "{lastmod:?}");
+        world.put(&undated(2, "A")).await;
+        let (second, changed) = times(&world).await;
+        assert!(second > first, "{second:?}");
+        assert_eq!(second, Some(changed));
+        // The audit finds a time that is later than the object's.
+        let mut rows = world.items().await.into_iter();
+        let row = rows.find(|row| row.text("pk") == Some(summary.0));
+        let mut row = row.expect("a summary");
+        row.set("changed", 2_000_000_000_i64);
+        world.put_row(row).await;
+        world.settle().await;
+        let rest = world.audit(true, |_| ()).await;
+        assert_eq!(rest, Some(Vec::new()));
+        assert_eq!(times(&world).await.0, second);
+        // Dates of pages take precedence, and without the setting there is nothing else.
+        world.put(&post("/0", 9)).await;
+        let dated = Some("2026-01-09T12:00:00+00:00".to_owned());
+        assert_eq!(times(&world).await.0, dated);
+        world.put(&undated(0, "D")).await;
+        assert!(times(&world).await.0 > second);
+        world.put(&settings(json!({"stylesheet": "none"}))).await;
+        assert_eq!(times(&world).await.0, None);
         world.stop();
     });
 }

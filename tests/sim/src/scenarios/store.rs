@@ -431,6 +431,7 @@ fn a_summary_never_goes_back() {
             entries,
             lastmod: None,
             bytes: 10,
+            changed: Some(i64::try_from(entries).expect("small")),
         };
         for (generation, entries) in [(5, 50), (4, 40), (5, 51)] {
             table

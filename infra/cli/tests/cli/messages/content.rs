@@ -236,6 +236,7 @@ pub(super) fn settings_rows() -> Vec<[String; 2]> {
         json!({"llms": {"types": ["post"], "title": 7}}),
         json!({"llms": {"types": ["post"], "colour": "red"}}),
         json!({"indexnow_key": "?"}),
+        json!({"index_lastmod": "now"}),
         json!({"cascaded_index": "yes"}),
         json!({"publik": true}),
         json!({"colour": "red"}),

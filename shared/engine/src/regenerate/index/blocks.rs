@@ -356,6 +356,7 @@ mod tests {
             entries,
             lastmod: Some(When::at(1_700_000_000)),
             bytes: 100,
+            changed: None,
         };
         let more = (101..=161).map(|n| (shard("post", n), summary(1, 1)));
         let fourth = (97..=161).map(|n| (shard("post", n), summary(9, 0)));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use objects::ObjectKey;
 use sitemap::index::{COUNTS_BYTES, Count, IndexLine, render, render_count};
-use sitemap::site::{MAX_BYTES, SeriesKind, SiteSettings};
+use sitemap::site::{IndexLastmod, MAX_BYTES, SeriesKind, SiteSettings};
 use sitemap::stylesheet::index_frame;
 use sitemap::time::When;
 
@@ -129,7 +129,12 @@ impl Line {
             urls: summary.entries,
             is_repeated: settings.kind_of(&shard.series.name) != SeriesKind::Pages,
         };
-        self.set(settings, &shard.object(), summary.lastmod, count);
+        let changed = match settings.index_lastmod {
+            IndexLastmod::Pages => None,
+            IndexLastmod::Published => summary.changed.map(When::at),
+        };
+        let lastmod = summary.lastmod.or(changed);
+        self.set(settings, &shard.object(), lastmod, count);
     }
 
     pub(super) fn set(

@@ -43,6 +43,7 @@ pub(super) fn shards(name: &str, count: u32, entries: u64) -> BTreeMap<ShardId, 
         entries,
         lastmod: None,
         bytes: 100,
+        changed: None,
     };
     let shard = |n| {
         let (site, name) = (HOST.to_owned(), name.to_owned());

@@ -295,7 +295,9 @@ impl Audit<'_> {
             return Ok(Vec::new());
         };
         let mut suspects = Vec::new();
-        let found = wrong_shard(site, shard, directory.as_ref(), &compared);
+        let document = object.as_ref().and_then(|(meta, _)| meta.document.as_ref());
+        let changed = document.map_or(0, |document| document.changed);
+        let found = wrong_shard(site, shard, directory.as_ref(), changed, &compared);
         if let Some((problem, detail)) = found {
             let remedy = Remedy::Lift(shard.clone(), compared.lifted(site.summaries.get(shard)));
             let state = state_of(object.as_ref());
@@ -430,11 +432,12 @@ impl Audit<'_> {
     }
 }
 
-/// Returns the problem of a shard's object or summary.
+/// Returns the problem of a shard's object or summary. `changed` is when the object's document last changed.
 fn wrong_shard(
     site: &Site,
     shard: &ShardId,
     directory: Option<&Result<Directory, String>>,
+    changed: i64,
     compared: &Compared,
 ) -> Option<(Problem, String)> {
     let summary = site.summaries.get(shard);
@@ -453,7 +456,7 @@ fn wrong_shard(
             "not in the form that its site's settings ask for".to_owned(),
         )),
         Some(Ok(directory)) => {
-            let summary = summary.filter(|summary| **summary == Summary::of(directory));
+            let summary = summary.filter(|summary| summary.is_of(directory, changed));
             let detail = "not what its object says".to_owned();
             summary
                 .is_none()
