@@ -403,6 +403,19 @@ fn items_of_feeds_have_addresses() {
 }
 
 #[test]
+fn a_quiet_feed_is_no_finding() {
+    for body in [
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\"><updated>2020-01-01T00:00:00Z</updated></feed>",
+        "<rss version=\"2.0\"><channel><title>t</title></channel></rss>",
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry><link href=\"https://www.example.com/a\"/>\
+         <updated>2015-01-01T00:00:00Z</updated></entry></feed>",
+    ] {
+        let read = document(body);
+        assert_eq!(read.findings.kept(), [], "{body}");
+    }
+}
+
+#[test]
 fn the_times_of_both_atoms_are_read() {
     for (namespace, name) in [
         ("http://www.w3.org/2005/Atom", "updated"),

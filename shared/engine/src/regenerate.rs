@@ -277,9 +277,12 @@ impl Regenerator {
             Subject::Group(_) | Subject::GroupWaiters(_) | Subject::GroupCalls(_) => Ok(()),
             Subject::Site(site) => {
                 // The site file first, because it alone closes a site that has become private.
-                self.publish_site_files(site).await?;
+                self.publish_site_file(site).await?;
+                // robots.txt may name the feed.
+                let may_have_llms = self.publish_feed(site, true).await?;
+                self.publish_robots(site).await?;
                 self.publish_index(site, None).await?;
-                if self.publish_feed(site, true).await? {
+                if may_have_llms {
                     self.publish_llms(site, true).await?;
                 }
                 Ok(())

@@ -182,7 +182,7 @@ static FEED: PublishedFile = PublishedFile {
     cache_control: SHARED_CACHE,
     made_from: Source::Changes,
     forms: &[Form::Compressed],
-    // No sitemap and no robots.txt names it, so it needs no grace.
+    // No index names it, so it needs no grace. A cached robots.txt may, which costs crawlers a 404 and no page.
     closing: Closing::AtOnce,
 };
 

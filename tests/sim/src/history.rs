@@ -291,6 +291,8 @@ pub struct Settings {
     pub part_url: Option<(usize, usize)>,
     /// Whether it has a feed.
     pub feed: bool,
+    /// Whether robots.txt names the feed.
+    pub feed_named: bool,
     /// A type whose pages its llms.txt lists, before those of the first. `None` if it has no llms.txt.
     pub llms: Option<usize>,
     /// The index in [`STYLESHEETS`].
@@ -317,6 +319,7 @@ pub const DEFAULT: Settings = Settings {
     language: false,
     part_url: None,
     feed: true,
+    feed_named: false,
     llms: None,
     stylesheet: 0,
     told: false,
@@ -500,9 +503,11 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     let stylesheet = prop_oneof![2 => Just(0), 1 => 0..STYLESHEETS.len()];
     let llms = proptest::option::weighted(0.5, 0..TYPES.len());
     let flags = (any::<bool>(), any::<bool>(), llms, any::<bool>());
-    let more = (series, part_url, likely(), stylesheet, flags);
+    let feed = (likely(), any::<bool>());
+    let more = (series, part_url, feed, stylesheet, flags);
     (limits, news, more).prop_map(|(limits, news, more)| {
-        let (series, part_url, feed, stylesheet, (told, cascaded, llms, timed)) = more;
+        let (series, part_url, (feed, feed_named), stylesheet, (told, cascaded, llms, timed)) =
+            more;
         let (capacity, public, hidden, tight) = limits;
         let ((publication, named), news, published_only, language) = news;
         Settings {
@@ -518,6 +523,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             language,
             part_url,
             feed,
+            feed_named,
             llms,
             stylesheet,
             told,

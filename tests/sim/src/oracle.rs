@@ -212,6 +212,12 @@ impl Oracle {
         settings.is_some_and(|settings| settings.cascaded)
     }
 
+    /// Returns whether the site's robots.txt names its feed.
+    pub fn names_feed(&self, site: usize) -> bool {
+        let settings = self.settings(site);
+        settings.is_some_and(|settings| settings.feed && settings.feed_named)
+    }
+
     /// Returns whether the site's indexes give a sitemap without dates the time of its last change.
     pub fn is_timed(&self, site: usize) -> bool {
         let settings = self.settings(site);

@@ -47,13 +47,14 @@ pub struct Child {
     pub at: Position,
 }
 
-/// The kind of a sitemap's entries. A sitemap of videos or of news lists pages again that another sitemap lists.
+/// The kind of a sitemap's entries. A sitemap of videos or of news, and a feed of changes, list pages again that another sitemap lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Subject {
     #[default]
     Pages,
     Videos,
     News,
+    Changes,
 }
 
 /// A listed page, as it is compared with others.

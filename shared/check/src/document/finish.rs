@@ -48,6 +48,7 @@ impl Reader<'_> {
             Some(Stop::Body) | None => {}
         }
         self.document.subject = match self.document.entries {
+            _ if matches!(self.document.kind, Kind::Rss | Kind::Atom) => Subject::Changes,
             0 => Subject::Pages,
             entries if entries == self.with_videos => Subject::Videos,
             entries if entries == self.with_news => Subject::News,
@@ -87,10 +88,8 @@ impl Reader<'_> {
                 format!("has {bytes} bytes of at most {most_bytes}")
             });
         }
-        let lists = matches!(
-            self.document.kind,
-            Kind::Sitemap | Kind::Index | Kind::Rss | Kind::Atom | Kind::Text
-        );
+        // A feed of which nothing has changed lately is empty.
+        let lists = matches!(self.document.kind, Kind::Sitemap | Kind::Index | Kind::Text);
         if lists && entries == 0 && self.document.is_whole {
             self.found(Rule::IndexEmpty, None, true, || "lists nothing".to_owned());
         }

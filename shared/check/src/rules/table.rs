@@ -189,7 +189,7 @@ rules! {
         "Search engines report the index as faulty and retry for months.",
         "Take the sitemap out of the index, or bring it back.";
     IndexEmpty "index.empty" Warning ANYBODY PROTOCOL,
-        "no sitemap or index is empty",
+        "no sitemap or index is empty, except a feed",
         "The schemas forbid an empty one, and Google warns of it.",
         "Take an empty sitemap out of the index.";
 
@@ -299,7 +299,7 @@ rules! {
         "It is unclear which lastmod counts, and the limit is reached sooner.",
         "List each URL once.";
     LocDupAcross "loc.dup_across" Warning ANYBODY PROTOCOL,
-        "no URL is in two sitemaps, except one of videos and one of news",
+        "no URL is in two sitemaps, except one of videos, one of news and a feed",
         "It is unclear which lastmod counts.",
         "List each URL in one sitemap of pages.";
     LocVariants "loc.variants" Warning GOOGLES GOOGLE_URLS,

@@ -19,24 +19,22 @@ const _: () = assert!(
 );
 
 impl Regenerator {
-    /// Publishes the files that depend only on a site's settings: robots.txt and the site file.
+    /// Publishes robots.txt from the site's current row. It may name the feed, which has to be there.
     ///
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_site_files(&self, site: &str) -> Result<(), EngineError> {
-        self.publish_text(
-            &ObjectKey::Robots {
-                site: site.to_owned(),
-            },
-            robots,
-        )
-        .await?;
-        self.publish_site_file(site).await
+    pub async fn publish_robots(&self, site: &str) -> Result<(), EngineError> {
+        let site = site.to_owned();
+        self.publish_text(&ObjectKey::Robots { site }, robots).await
     }
 
     /// Publishes the site file from the site's current row.
-    pub(crate) async fn publish_site_file(&self, site: &str) -> Result<(), EngineError> {
+    ///
+    /// # Errors
+    ///
+    /// If a table or the bucket fails, or every try was lost.
+    pub async fn publish_site_file(&self, site: &str) -> Result<(), EngineError> {
         let site = site.to_owned();
         self.publish_text(&ObjectKey::SiteFile { site }, site_file)
             .await
@@ -76,7 +74,7 @@ pub(super) fn is_of(row: &SiteRow, meta: &ObjectMeta) -> bool {
     document.is_some_and(|document| document.stamp == stamp(row.epoch, row.version))
 }
 
-/// Returns robots.txt: the site's rules, then the indexes.
+/// Returns robots.txt: the site's rules, then the indexes, then the feed if the settings want it there.
 fn robots(row: &SiteRow) -> String {
     if !row.settings.public {
         return "User-agent: *\nDisallow: /\n".to_owned();
@@ -91,6 +89,11 @@ fn robots(row: &SiteRow) -> String {
     let mut text = settings.robots.join("\n") + "\n\n";
     for n in 1..=named {
         let file = ObjectKey::index(&settings.host, n).file_name();
+        text += &format!("Sitemap: {}/{file}\n", settings.origin.as_str());
+    }
+    if settings.feed && settings.feed_in_robots {
+        let site = settings.host.clone();
+        let file = ObjectKey::Feed { site }.file_name();
         text += &format!("Sitemap: {}/{file}\n", settings.origin.as_str());
     }
     text

@@ -18,7 +18,7 @@ use crate::series::{MAX_TYPE_BYTES, is_type_name};
 /// The most problems that are kept for one site. Further ones are only counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
 /// The fields of a settings record, except `id` and `type`.
-pub const SETTINGS: [&str; 18] = [
+pub const SETTINGS: [&str; 19] = [
     "base_url",
     "public",
     "entries_per_sitemap",
@@ -33,6 +33,7 @@ pub const SETTINGS: [&str; 18] = [
     "news_series",
     "stylesheet",
     "feed",
+    "feed_in_robots",
     "llms",
     "indexnow_key",
     "index_lastmod",
@@ -90,6 +91,12 @@ impl SiteSettings {
             settings
                 .problems
                 .push(Problem::new("news_series", reason, false));
+        }
+        if settings.feed_in_robots && !settings.feed {
+            let reason = "the site has no feed that robots.txt could name, since feed is false";
+            settings
+                .problems
+                .push(Problem::new("feed_in_robots", reason, false));
         }
         settings.limit_problems();
         Ok(settings)
@@ -158,6 +165,7 @@ impl SiteSettings {
             "news_series" => self.news_series = series_name(value)?,
             "video_series" => self.video_series = series_name(value)?,
             "feed" => self.feed = flag(value)?,
+            "feed_in_robots" => self.feed_in_robots = flag(value)?,
             "llms" => self.set_llms(value)?,
             "cascaded_index" => self.cascaded_index = flag(value)?,
             "moved_max_age" => {

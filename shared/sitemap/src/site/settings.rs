@@ -179,6 +179,9 @@ pub struct SiteSettings {
     pub stylesheet: Stylesheet,
     /// Whether it has a feed of recent changes.
     pub feed: bool,
+    /// Whether robots.txt names that feed as a sitemap.
+    #[serde(default)]
+    pub feed_in_robots: bool,
     /// Its llms.txt. `None` if it wants none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llms: Option<Llms>,
@@ -235,6 +238,7 @@ impl SiteSettings {
             video_series: "video".to_owned(),
             stylesheet: Stylesheet::default(),
             feed: true,
+            feed_in_robots: false,
             llms: None,
             indexnow_key: None,
             index_lastmod: IndexLastmod::default(),

@@ -47,6 +47,21 @@ fn the_publication_has_the_sites_name_unless_it_has_its_own() {
 }
 
 #[test]
+fn a_feed_that_robots_txt_names_and_the_site_does_not_have_is_told() {
+    for (item, is_told) in [
+        (json!({"feed_in_robots": true}), false),
+        (json!({"feed_in_robots": false, "feed": false}), false),
+        (json!({"feed_in_robots": true, "feed": false}), true),
+    ] {
+        let settings = SiteSettings::parse("www.example.com", &item).unwrap();
+        let told = settings.problems.iter();
+        let told = told.map(|problem| problem.field.as_str());
+        let expected = is_told.then_some("feed_in_robots");
+        assert_eq!(Vec::from_iter(told), Vec::from_iter(expected), "{item}");
+    }
+}
+
+#[test]
 fn a_bad_field_keeps_its_default() {
     let default = SiteSettings::default_for("www.example.com").unwrap();
     for item in [
@@ -69,6 +84,7 @@ fn a_bad_field_keeps_its_default() {
         json!({"news_series": "x".repeat(65)}),
         json!({"news_series": "video"}),
         json!({"feed": "yes"}),
+        json!({"feed_in_robots": "yes"}),
         json!({"language": "en_US"}),
         json!({"llms": true}),
         json!({"llms": {"title": "A"}}),

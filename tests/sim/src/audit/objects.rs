@@ -182,7 +182,7 @@ pub(super) fn objects(
     let stamp = format!("{epoch:016x}-{version}");
     let named = if cascaded { 1 } else { needed };
     let named = oracle.is_public(site).then_some(named);
-    site_files(objects, host, &stamp, named)?;
+    site_files(objects, host, &stamp, named, oracle.names_feed(site))?;
     Ok(needed as u64)
 }
 
@@ -285,12 +285,14 @@ fn between<'a>(xml: &'a str, element: &str) -> Option<&'a str> {
     Some(rest.split_once(&format!("</{element}>"))?.0)
 }
 
-/// Checks robots.txt and the site file. `named` is the number of indexes in robots.txt. It is `None` if the site is private.
+/// Checks robots.txt and the site file. `named` is the number of indexes in robots.txt. It is `None` if the site is private. `feed`
+/// is whether an open site's robots.txt names the feed behind them.
 fn site_files(
     objects: &Objects,
     host: &str,
     stamp: &str,
     named: Option<usize>,
+    feed: bool,
 ) -> Result<(), String> {
     let site = || host.to_owned();
     let robots = text(objects, &ObjectKey::Robots { site: site() })?;
@@ -300,7 +302,8 @@ fn site_files(
     let found: Vec<String> = lines.map(str::to_owned).collect();
     let indexes = 1..=named.unwrap_or(0);
     let indexes = indexes.map(|n| format!("https://{host}/{}", index_file(n)));
-    check(&robots, &found, &indexes.collect())?;
+    let feed = (feed && named.is_some()).then(|| format!("https://{host}/feed.atom"));
+    check(&robots, &found, &indexes.chain(feed).collect())?;
     check(&robots, &robots.contains(stamp), &false)?;
     let key = ObjectKey::Robots { site: site() };
     let document = objects

@@ -219,6 +219,7 @@ impl Oracle {
         json!({
             "id": format!("site/{}", SITES[site]), "type": "site", "public": settings.public, "types": types,
             "entries_per_sitemap": settings.capacity, "byte_limit": limit, "feed": settings.feed,
+            "feed_in_robots": settings.feed_named,
             "video_series": videos, "news_series": news, "news_published_only": settings.published_only,
             "stylesheet": STYLESHEETS[settings.stylesheet], "cascaded_index": settings.cascaded,
             "index_lastmod": if settings.timed { "published" } else { "pages" },

@@ -343,3 +343,26 @@ fn a_slow_publisher_of_the_feed_puts_nothing_over_a_faster_one() {
         }
     });
 }
+
+#[test]
+fn robots_txt_names_the_feed_of_a_site_that_wants_it() {
+    simulated(async |sim| {
+        let index = format!("Sitemap: https://{SITE}/sitemap_index.xml");
+        let feed = format!("Sitemap: https://{SITE}/feed.atom");
+        let world = world(&sim, &[post("/a", 1)]).await;
+        for (fields, expected) in [
+            (json!({}), vec![&index]),
+            (json!({"feed_in_robots": true}), vec![&index, &feed]),
+            (json!({"feed_in_robots": true, "feed": false}), vec![&index]),
+            (json!({"feed_in_robots": true, "public": false}), vec![]),
+        ] {
+            world.put(&settings(fields.clone())).await;
+            world.settle().await;
+            let robots = world.crawler.get("/robots.txt").await;
+            let robots = String::from_utf8(robots.body).expect("text");
+            let named = robots.lines().filter(|line| line.starts_with("Sitemap:"));
+            assert_eq!(Vec::from_iter(named), expected, "{fields}");
+        }
+        world.stop();
+    });
+}

@@ -64,7 +64,8 @@ impl Bench {
         bench.ingest(records).await;
         bench.scan_until(async |_| false).await;
         bench.fast.publish_index(SITE, None).await.unwrap();
-        bench.fast.publish_site_files(SITE).await.unwrap();
+        bench.fast.publish_robots(SITE).await.unwrap();
+        bench.fast.publish_site_file(SITE).await.unwrap();
         bench
     }
 
@@ -320,10 +321,14 @@ fn older_settings_do_not_stay_in_robots_txt_over_newer_ones_that_read_the_same()
         bench.edit(&rules("/2")).await;
         let gate = Arc::new(Gate::behind("GetItem", "SITE#"));
         let slow = bench.slow(&gate);
-        let slow = async { slow.publish_site_files(SITE).await.unwrap() };
+        let slow = async {
+            slow.publish_robots(SITE).await.unwrap();
+            slow.publish_site_file(SITE).await.unwrap();
+        };
         let fast = async {
             bench.edit(&rules("/1")).await;
-            bench.fast.publish_site_files(SITE).await.unwrap();
+            bench.fast.publish_robots(SITE).await.unwrap();
+            bench.fast.publish_site_file(SITE).await.unwrap();
         };
         overtaken(&gate, slow, fast).await;
         let robots = ObjectKey::Robots {

@@ -229,6 +229,8 @@ pub(super) fn settings_rows() -> Vec<[String; 2]> {
         json!({"news_series": "a", "video_series": "a"}),
         json!({"stylesheet": "pdf"}),
         json!({"feed": "yes"}),
+        json!({"feed_in_robots": "yes"}),
+        json!({"feed": false, "feed_in_robots": true}),
         json!({"llms": "yes"}),
         json!({"llms": {"summary": "A bakery."}}),
         json!({"llms": {"types": []}}),

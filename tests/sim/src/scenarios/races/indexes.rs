@@ -99,7 +99,8 @@ fn an_index_of_a_run_that_died_is_known_and_not_named_before_all_are_there() {
             let dying = bench.slow(&fuse);
             fuse.set(writes);
             let survived = dying.publish_index(SITE, None).await.is_ok();
-            bench.fast.publish_site_files(SITE).await.unwrap();
+            bench.fast.publish_robots(SITE).await.unwrap();
+            bench.fast.publish_site_file(SITE).await.unwrap();
             let robots = ObjectKey::Robots {
                 site: SITE.to_owned(),
             };
