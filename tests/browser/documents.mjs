@@ -102,9 +102,10 @@ export const DOCUMENTS = {
 DOCUMENTS["t-cut"].xml = DOCUMENTS["t-cut"].xml.replace("</urlset>\n", "<url>");
 
 /** Sitemaps of these files, with what each lists, and a lastmod a day older each. */
-function index(files, comment) {
+function index(files, comment, others = []) {
   const lines = files.map((file, at) =>
     `<sitemap>${loc(`/${file}`)}${element("lastmod", new Date(Date.UTC(2026, 10, 20 - at)).toISOString().replace(".000Z", "+00:00"))}</sitemap>\n`);
+  lines.push(...others.map((other) => `<sitemap>${element("loc", other)}</sitemap>\n`));
   const xml = `<?xml version="1.0" encoding="UTF-8"?>\n${comment}<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n${lines.join("")}</sitemapindex>\n`;
   return { xml, entries: lines.length };
 }
@@ -112,11 +113,14 @@ function index(files, comment) {
 const numbers = (n, counts) => `<!-- Index ${n} of 3. URLs of each sitemap, in brackets those that another one lists, too: ${counts} -->\n`;
 const FILES = ["news-sitemap.xml", "page-sitemap.xml", "post-sitemap.xml", "post-sitemap2.xml", "video-sitemap.xml"];
 
-/** Each by its number: with numbers, as a cascade has them, as an earlier release wrote it, with numbers of other lines, and empty. */
+export const OTHERS = ["https://forum.example/post-sitemap.xml", "http://shop.example/sitemap.xml"];
+
+/** Each by its number: with numbers, as a cascade has them, as an earlier release wrote it, with numbers of other lines, empty, and with sitemaps of others. */
 export const INDEXES = {
   2: index(FILES, numbers(2, "[3] 1200 50000 49998 [12]")),
   3: index(["sitemap_index4.xml", "sitemap_index5.xml"], numbers(3, "1000000 [7]")),
   4: index(FILES, ""),
   5: index(FILES, numbers(1, "1 2 3 4")),
   6: index([], ""),
+  7: index(FILES, numbers(3, "[3] 1200 50000 49998 [12] ? ?"), OTHERS),
 };

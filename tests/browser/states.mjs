@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { SITE } from "./documents.mjs";
+import { OTHERS, SITE } from "./documents.mjs";
 import { cells, counted, links, stack, test, viewing } from "./harness.mjs";
 import { SHOTS } from "./tools.mjs";
 
@@ -37,6 +37,15 @@ test("an index says how many URLs its sitemaps list, by kind and in all", async 
   await viewing("cascade", "/sitemap_index3.xml", {}, async (page) => {
     assert.match(await counts(page), /^2 sitemaps in this index · 1,000,000 URLs ·/);
     assert.ok(await page.locator("#kinds").isHidden());
+  });
+});
+
+test("the sitemaps of others in an index are shown apart and lead to their own addresses", async () => {
+  await viewing("others", "/sitemap_index7.xml", {}, async (page) => {
+    assert.match(await counts(page), /^5 sitemaps and 2 of others in this index · 101,198 URLs ·/);
+    assert.deepEqual((await links(page)).slice(5), OTHERS);
+    assert.deepEqual((await cells(page, "urls")).slice(5), ["of others", "of others"]);
+    assert.deepEqual((await kinds(page)).slice(-3), [["video", "1", "12 listed elsewhere, too"], ["of others", "2", ""], ["All here", "7", "101,198"]]);
   });
 });
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sitemap::loc::Origin;
 use sitemap::record::is_type_name;
 use sitemap::site::{
-    FOREIGN_INDEX_SERIES, MAX_BYTES, MAX_ENTRIES, MAX_LLMS_TYPES, MIN_BYTES, SiteSettings,
+    FOREIGN_INDEX_SERIES, MAX_ALSO, MAX_BYTES, MAX_ENTRIES, MAX_LLMS_TYPES, MIN_BYTES, SiteSettings,
 };
 
 /// The most bytes of a site's settings. They are in one item with a few short attributes (DynamoDB: 400 KB).
@@ -55,6 +55,12 @@ pub(crate) fn are_sound(settings: &SiteSettings, host: &str) {
         assert!((1..=MAX_LLMS_TYPES).contains(&llms.types.len()));
         assert!(llms.types.iter().all(|name| is_type_name(name)));
     }
+    assert!(settings.also.len() <= MAX_ALSO);
+    let also = settings.also.iter();
+    let locs: BTreeSet<_> = also.map(|also| also.url.normalized()).collect();
+    assert_eq!(locs.len(), settings.also.len(), "a sitemap is listed twice");
+    let own = format!("{}/sitemap_index.xml", settings.origin.as_str());
+    assert!(!locs.contains(&*own), "the index lists itself");
     types_share_no_series(settings);
     let stored = serde_json::to_string(settings).expect("settings have text keys alone");
     assert!(stored.len() <= MAX_STORED_BYTES, "{} bytes", stored.len());

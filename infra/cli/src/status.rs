@@ -294,6 +294,7 @@ mod tests {
                 host: "www.example.com".to_owned(),
                 state: State::Live,
                 sitemaps: 2,
+                others: 1,
                 urls: 1_500,
                 last_published: Some(When::at(0)),
                 next_by_clock: Some(clock::Due {
@@ -340,6 +341,7 @@ mod tests {
                 "host": "www.example.com",
                 "state": "live",
                 "sitemaps": 2,
+                "others": 1,
                 "urls": 1_500,
                 "last_published": zero,
                 "next_by_clock": {"at": zero, "pages": 2, "more": false},

@@ -7,15 +7,13 @@
 use std::fmt;
 
 use sitemap::departures::FILES as FILES_OF_DEPARTURES;
+use sitemap::site::INDEX_STEM;
 
 /// The prefix of all published objects. `http` may read nothing else.
 pub const PUBLISHED_PREFIX: &str = "published/";
 
 /// Joins a series' name and its shard's number in a file name: `post-sitemap2.xml`.
 const SHARD_INFIX: &str = "-sitemap";
-
-/// The beginning of every index's file name. The number of a further index follows it.
-const INDEX_STEM: &str = "sitemap_index";
 
 /// The folder of the files of departures, below a site's.
 const DEPARTURES_FOLDER: &str = "moved/";

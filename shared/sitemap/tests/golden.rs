@@ -316,7 +316,7 @@ fn index_document() -> String {
         ),
     ] {
         index::render(&IndexLine { loc, lastmod }, &mut lines);
-        index::render_count(Count { urls, is_repeated }, &mut counts);
+        index::render_count(Some(Count { urls, is_repeated }), &mut counts);
     }
     let frame = index::with_counts(index_frame(&settings("css")), 1, 2, &counts);
     document(&frame, &[text(lines)])

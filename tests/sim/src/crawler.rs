@@ -24,6 +24,14 @@ pub trait Public: Send + Sync + 'static {
     ) -> BoxFuture<'a, Response>;
 }
 
+/// Returns whether a sitemap is the site's own and not one of others that its index lists, too.
+#[must_use]
+pub fn is_own(site: &str, loc: &str) -> bool {
+    let rest = loc.split_once("://").map(|(_, rest)| rest);
+    let file = rest.and_then(|rest| rest.split_once('/'));
+    file.is_some_and(|(host, file)| host == site && !file.contains('/'))
+}
+
 /// A client that reads a site.
 #[derive(Clone)]
 pub struct Crawler {
@@ -68,6 +76,12 @@ impl Crawler {
         self.get("/sitemap_index.xml").await.index()
     }
 
+    /// Returns the lines of the index for the site's own sitemaps.
+    async fn own(&self) -> Vec<(String, Option<String>)> {
+        let own = |(loc, _): &(String, Option<String>)| is_own(&self.site, loc);
+        self.index().await.into_iter().filter(own).collect()
+    }
+
     /// Returns every page to which the index leads, by loc. Entries of video and news sitemaps are omitted.
     ///
     /// # Panics
@@ -87,7 +101,7 @@ impl Crawler {
     /// lastmod is not the newest entry's. Where no entry has one, the index may have a time up to the sitemap's Last-Modified.
     pub async fn all(&self) -> BTreeMap<(&'static str, String), Entry> {
         let mut all = BTreeMap::new();
-        for (sitemap, lastmod) in self.index().await {
+        for (sitemap, lastmod) in self.own().await {
             let path = sitemap
                 .split_once("://")
                 .and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));

@@ -31,6 +31,16 @@ pub const PART_URLS: [&str; 3] = [
     "{url}?page={part}",
     "https://elsewhere.example/?page={url}&part={part}",
 ];
+/// Sitemaps of others that sites may list, with their lastmods. Some have names that sitemaps of the site's own have.
+pub const ALSO: [(&str, Option<&str>); 4] = [
+    ("https://forum.example/post-sitemap.xml", Some("2026-01-31")),
+    ("http://shop.example/static/sitemap_index.xml", None),
+    ("https://forum.example/sitemap_index2.xml", None),
+    (
+        "https://forum.example/news-sitemap.xml?a=1",
+        Some("2027-02-01T10:00:00+00:00"),
+    ),
+];
 /// Terms by taxonomy.
 pub const TERMS: [(&str, &str); 3] = [
     ("category", "news"),
@@ -301,6 +311,8 @@ pub struct Settings {
     pub told: bool,
     /// Whether the first of several indexes lists the others.
     pub cascaded: bool,
+    /// The number of sitemaps of others that the index lists.
+    pub also: usize,
     /// Whether an index gives a sitemap without dates the time of its last change.
     pub timed: bool,
 }
@@ -324,6 +336,7 @@ pub const DEFAULT: Settings = Settings {
     stylesheet: 0,
     told: false,
     cascaded: false,
+    also: 0,
     timed: false,
 };
 
@@ -502,12 +515,12 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     let news = (publication, news, any::<bool>(), likely());
     let stylesheet = prop_oneof![2 => Just(0), 1 => 0..STYLESHEETS.len()];
     let llms = proptest::option::weighted(0.5, 0..TYPES.len());
-    let flags = (any::<bool>(), any::<bool>(), llms, any::<bool>());
+    let also = prop_oneof![1 => Just(0), 1 => 0..=ALSO.len()];
+    let flags = (any::<bool>(), any::<bool>(), llms, any::<bool>(), also);
     let feed = (likely(), any::<bool>());
     let more = (series, part_url, feed, stylesheet, flags);
     (limits, news, more).prop_map(|(limits, news, more)| {
-        let (series, part_url, (feed, feed_named), stylesheet, (told, cascaded, llms, timed)) =
-            more;
+        let (series, part_url, (feed, feed_named), stylesheet, (told, cascaded, llms, timed, also)) = more;
         let (capacity, public, hidden, tight) = limits;
         let ((publication, named), news, published_only, language) = news;
         Settings {
@@ -528,6 +541,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             stylesheet,
             told,
             cascaded,
+            also,
             timed,
         }
     })

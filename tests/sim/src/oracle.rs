@@ -16,7 +16,7 @@ use sitemap::plan::{Term, Translation};
 use sitemap::time::When;
 
 use crate::history::{
-    Changed, DEFAULT, Film, KNOWN, Page, SERIES, SITES, Settings, State, TERMS, TYPES,
+    ALSO, Changed, DEFAULT, Film, KNOWN, Page, SERIES, SITES, Settings, State, TERMS, TYPES,
 };
 use crate::source;
 
@@ -210,6 +210,12 @@ impl Oracle {
     pub fn is_cascaded(&self, site: usize) -> bool {
         let settings = self.settings(site);
         settings.is_some_and(|settings| settings.cascaded)
+    }
+
+    /// Returns the sitemaps of others that the site's indexes list, with their lastmods.
+    pub fn also(&self, site: usize) -> &'static [(&'static str, Option<&'static str>)] {
+        let settings = self.settings(site).filter(|settings| settings.public);
+        &ALSO[..settings.map_or(0, |settings| settings.also)]
     }
 
     /// Returns whether the site's robots.txt names its feed.

@@ -17,7 +17,7 @@ use engine::Env;
 use http::Method;
 use http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 
-use crate::crawler::Public;
+use crate::crawler::{Public, is_own};
 use crate::document::Response;
 use crate::history::SITES;
 use crate::runtime::digest_of;
@@ -251,7 +251,8 @@ impl<P: Public> Reader<P> {
         );
         let mut sitemaps: BTreeMap<(String, &'static str), Vec<String>> = BTreeMap::new();
         let mut passing = Vec::new();
-        for sitemap in lines {
+        // Nobody but their own publishers keeps the sitemaps of others.
+        for sitemap in lines.iter().filter(|loc| is_own(SITES[site], loc)) {
             let path = sitemap.strip_prefix(&origin).expect("on the site");
             let Some(read) = self.get(site, path).await else {
                 self.must_be_excused(site, before, sitemap);

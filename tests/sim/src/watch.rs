@@ -30,6 +30,7 @@ use objects::{Closure, MemoryObjects, ObjectKey, Objects, SiteFile, stamp};
 use sitemap::plan::Ledger;
 use table::{Change, Item, MemoryTable, Table};
 
+use crate::crawler::is_own;
 use crate::history::SITES;
 use crate::runtime::Sim;
 
@@ -367,7 +368,9 @@ impl Watch {
                 inflated.expect("an index");
                 let locs = text.split("<loc>").skip(1);
                 let locs = locs.filter_map(|rest| rest.split_once("</loc>"));
-                let names = locs.filter_map(|(loc, _)| loc.rsplit('/').next());
+                // The bucket has no sitemaps of others.
+                let own = locs.filter(|(loc, _)| is_own(key.site(), loc));
+                let names = own.filter_map(|(loc, _)| loc.rsplit('/').next());
                 listed.insert(n, (meta.etag, names.map(str::to_owned).collect()));
             }
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use harness::World;
 use objects::ObjectKey;
 use sim::audit::{Rows, Tally, same, text_of};
+use sim::crawler::is_own;
 use sim::history::{RECORDED, SITES};
 use sim::oracle::{Oracle, Truth};
 
@@ -57,7 +58,9 @@ async fn listed(world: &World, oracle: &Oracle, truth: &Truth, site: usize) -> R
     }
     let origin = format!("https://{}", SITES[site]);
     let mut found = BTreeSet::new();
-    for (sitemap, _) in index.index() {
+    let own = index.index().into_iter();
+    // Nobody but their own publishers serves the sitemaps of others.
+    for (sitemap, _) in own.filter(|(loc, _)| is_own(SITES[site], loc)) {
         let path = sitemap.strip_prefix(&origin).ok_or("on the site")?;
         let series = path[1..].split_once("-sitemap").ok_or("a series")?.0;
         let entries = crawler.urlset(path).await;

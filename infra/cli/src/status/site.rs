@@ -23,7 +23,9 @@ pub struct Site {
     pub state: State,
     /// Its sitemaps that list anything.
     pub sitemaps: u64,
-    /// The URLs that they list. One that is among the videos or the news, too, counts once.
+    /// The sitemaps of others that its indexes list, too.
+    pub others: u64,
+    /// The URLs that the site's own sitemaps list. One that is among the videos or the news, too, counts once.
     pub urls: u64,
     /// When the newest of its files was written.
     pub last_published: Option<When>,
@@ -141,6 +143,7 @@ impl Site {
             host: host.clone(),
             state: State::Unknown,
             sitemaps: 0,
+            others: 0,
             urls: 0,
             last_published: target.objects.last_put(host).await?.map(When::at),
             next_by_clock,
@@ -159,6 +162,7 @@ impl Site {
         };
         let listed = listed(target, &row).await?;
         (site.sitemaps, site.urls) = (listed.sitemaps, listed.urls);
+        site.others = row.settings.listed_also().len() as u64;
         site.publication = publication(&row.settings, listed.has_news);
         let robots = row.settings.robots_problems();
         let problems = row.settings.problems.iter().chain(&robots);
@@ -199,8 +203,12 @@ impl Site {
             let ago = ago(now, at);
             format!(", last published at {at} ({ago})")
         });
+        let others = match self.others {
+            0 => String::new(),
+            others => format!(", and {} of others", counted(others, "sitemap")),
+        };
         text.line(format!(
-            "  {} with {}{}",
+            "  {} with {}{others}{}",
             counted(self.sitemaps, "sitemap"),
             counted(self.urls, "URL"),
             published.unwrap_or_default()
@@ -456,6 +464,7 @@ mod tests {
             host: "www.example.com".to_owned(),
             state: State::Live,
             sitemaps: 31,
+            others: 2,
             urls: 28_114,
             last_published: Some(When::at(100)),
             next_by_clock: Some(Due {
@@ -472,7 +481,7 @@ mod tests {
         };
         let mut text = Text::default();
         site.write(&mut text, 112);
-        let expected = "www.example.com: live\n  public: not a boolean\n  31 sitemaps with 28,114 URLs, last published at \
+        let expected = "www.example.com: live\n  public: not a boolean\n  31 sitemaps with 28,114 URLs, and 2 sitemaps of others, last published at \
             1970-01-01T00:01:40+00:00 (12 s ago)\n  news: the publication is The Lantern, the site's name, since the settings have no news_name\n  \
             next change by the clock: 1970-01-01T01:00:00+00:00 (2 pages)\n";
         assert_eq!(&*text, expected);

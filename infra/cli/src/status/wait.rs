@@ -437,6 +437,7 @@ mod tests {
                 host: "www.example.com".to_owned(),
                 state: State::Live,
                 sitemaps: 1,
+                others: 0,
                 urls,
                 last_published: None,
                 next_by_clock: None,

@@ -363,6 +363,7 @@ fn every_verb_has_json_and_a_stack_is_looked_at_by_its_name() {
             "host": "www.example.com",
             "state": "live",
             "sitemaps": 1,
+            "others": 0,
             "urls": 1,
             "last_published": null,
             "next_by_clock": null,

@@ -7,6 +7,7 @@
 //! - The site's row has two counts. `index_objects` rises before a further index is put, so that later runs know of it. `indexes`
 //!   changes after all are put, so that robots.txt names only indexes that exist. Each change is an event, whose run publishes
 //!   the current state.
+//! - The sitemaps of others that the settings name are behind the site's own, so in the last indexes. They are never requested.
 //! - An index that is no longer needed is published empty. `http` answers 404 for it once no cache can name it.
 //! - Each has a comment with the numbers of URLs that its sitemaps list, taken from their summaries.
 
@@ -18,12 +19,12 @@ use crate::metrics;
 use crate::rows::keys::ShardId;
 use crate::rows::site::SiteRow;
 use futures::future::join;
-use objects::{ObjectKey, Put, stamp};
+use objects::{ObjectKey, PUBLISHED_PREFIX, Put, stamp};
 use sitemap::index::{locs, with_counts};
 use sitemap::member::{Builder, Member, Part, Segment};
 use sitemap::stylesheet::index_frame;
 
-use self::blocks::{Block, cut, listed_at};
+use self::blocks::{Block, cut};
 use self::lines::{Page, pages};
 use super::put::{Stored, Try};
 use super::regenerator::Regenerator;
@@ -102,7 +103,11 @@ impl Regenerator {
             let generations = summaries.values().map(|summary| summary.generation);
             let generation = row.version + generations.sum::<u64>();
             let blocks = match needed {
-                1 => cut(&row.settings, &summaries, self.limits, pages[0].lines),
+                1 => {
+                    let also = row.settings.listed_also().len() as u32;
+                    let lines = pages[0].lines - also;
+                    cut(&row.settings, &summaries, self.limits, lines)
+                }
                 _ => Vec::new(),
             };
             let put = self.put_pages(&row, &objects, &pages, &blocks, generation);
@@ -138,6 +143,7 @@ impl Regenerator {
     ) -> Result<Option<usize>, EngineError> {
         let wanted = stamp(row.epoch, generation);
         let needed = pages.iter().filter(|page| page.lines > 0).count();
+        let also = lines::also(&row.settings);
         let mut put = 0;
         for n in order(row, objects, pages) {
             let (page, key) = (
@@ -160,7 +166,7 @@ impl Regenerator {
             };
             match blocks {
                 [_, ..] if n == 1 => {
-                    let segments = blocks::segments(generation, blocks);
+                    let segments = blocks::segments(generation, blocks, &also);
                     segments.for_each(|segment| builder.push(&segment));
                 }
                 _ => builder.push(&whole),
@@ -247,9 +253,18 @@ fn stored(row: &SiteRow, object: Option<&Stored>) -> Option<((bool, u64), Vec<u8
     Some((age, lines?.concat()))
 }
 
-/// Returns how many other indexes these lines list.
+/// Returns how many other indexes of the site these lines list. They come first. Sitemaps of others may have an index's name.
 fn indexes_in(row: &SiteRow, lines: &[u8]) -> usize {
     let host = &row.settings.host;
-    let others = locs(lines).take_while(|loc| listed_at(host, loc).is_none());
-    others.count()
+    let is_index = |loc: &&str| {
+        let file = loc
+            .split_once("://")
+            .and_then(|(_, rest)| rest.split_once('/'));
+        file.is_some_and(|(of, file)| {
+            let path = format!("{PUBLISHED_PREFIX}{host}/{file}");
+            let key = ObjectKey::from_path(&path);
+            of == host && matches!(key, Some(ObjectKey::Index { .. }))
+        })
+    };
+    locs(lines).take_while(is_index).count()
 }

@@ -9,8 +9,10 @@
 const ENTRY = /<(url|sitemap|entry)>([^]*?)<\/\1>/g;
 const TAG = /<([\w:]+)([^>]*)>([^<]*)/g;
 const END = /<\/(urlset|sitemapindex|feed)>\s*$|<(urlset|sitemapindex)\b[^>]*\/>\s*$/;
-const COUNTS = /<!-- Index (\d+) of (\d+)\. URLs of each sitemap[^:]*:([\d [\]]*) -->/;
+const COUNTS = /<!-- Index (\d+) of (\d+)\. URLs of each sitemap[^:]*:([\d [\]?]*) -->/;
 const KIND = /^\/(.+)-sitemap\d*\.xml$/;
+// The kind of the sitemaps that the site lists and others publish. No kind of its own has such a name.
+const OTHERS = "of others";
 const PLAIN = new Set(["loc", "lastmod", "changefreq", "priority"]);
 // What a change of the feed says, and what a page of a sitemap calls it. Its id is its address.
 const FEED = new Map([["id", "loc"], ["title", "title"], ["summary", "summary"], ["published", "published"], ["updated", "lastmod"]]);
@@ -148,7 +150,7 @@ function numbered(start) {
   const found = start.match(COUNTS);
   if (!found) return null;
   const counts = found[3].split(" ").filter(Boolean).map((count) =>
-    ({ urls: Number(count.replace(/\D/g, "")), isRepeated: count.startsWith("[") }));
+    ({ urls: Number(count.replace(/\D/g, "")), isRepeated: count.startsWith("["), isForeign: count === "?" }));
   return { index: Number(found[1]), of: Number(found[2]), counts };
 }
 
@@ -283,9 +285,12 @@ const copyLoc = (row) => parsed(row.loc) && copyButton(row.loc, "Copy", { "aria-
 
 /** A sitemap of the index: on this host, whatever host the index names, so that a copy of the site leads to its own. */
 function sitemapLink(row) {
+  if (isForeign(row)) return link(row.loc, row.loc);
   const path = parsed(row.loc)?.pathname;
   return path ? element("a", { href: path, title: row.loc }, row.name.replace(/^\//, "")) : element("span", {}, row.loc);
 }
+
+const isForeign = ({ count }) => count?.isForeign ?? false;
 
 const hasTime = (raw) => raw.includes("T");
 
@@ -345,7 +350,7 @@ const urls = (count, isRepeated) => [number.format(count), isRepeated ? " " : ""
 const COLUMNS = [
   { key: "n", label: "#", value: (row) => row.n, cell: (row) => [number.format(row.n)] },
   { key: "loc", label: "Page", value: (row) => row.title || row.name, cell: page },
-  { key: "urls", label: "URLs", value: (row) => row.count?.urls ?? "", cell: (row) => row.count ? urls(row.count.urls, row.count.isRepeated) : [] },
+  { key: "urls", label: "URLs", value: (row) => isForeign(row) ? "" : row.count?.urls ?? "", cell: (row) => isForeign(row) ? [element("small", {}, "of others")] : row.count ? urls(row.count.urls, row.count.isRepeated) : [] },
   { key: "published", label: "Published", value: (row) => Date.parse(row.published), cell: (row) => [moment(row.published)] },
   { key: "publication", label: "Publication", value: (row) => row.news?.get("name") ?? "", cell: (row) => [row.news?.get("name"), row.news && element("small", {}, row.news.get("language") ?? "")] },
   { key: "lastmod", label: "Last change", value: (row) => row.time, cell: (row) => [moment(row.lastmod)] },
@@ -423,7 +428,7 @@ function pager(wanted, last) {
   $("pager").hidden = last < 2 || !isComplete;
 }
 
-const listedOnce = (of) => of.filter(({ count }) => count && !count.isRepeated);
+const listedOnce = (of) => of.filter(({ count }) => count && !count.isRepeated && !count.isForeign);
 const sum = (of) => of.reduce((total, { count }) => total + count.urls, 0);
 const newest = (of) => of.reduce((last, row) => row.time > (last?.time ?? -Infinity) ? row : last, null);
 
@@ -431,7 +436,7 @@ const newest = (of) => of.reduce((last, row) => row.time > (last?.time ?? -Infin
 function kinds() {
   const found = new Map();
   for (const row of isIndex ? rows : []) {
-    const kind = parsed(row.loc)?.pathname.match(KIND)?.[1] ?? "";
+    const kind = isForeign(row) ? OTHERS : parsed(row.loc)?.pathname.match(KIND)?.[1] ?? "";
     if (!found.has(kind)) found.set(kind, []);
     found.get(kind).push(row);
   }
@@ -442,7 +447,8 @@ function kinds() {
     element("td", {}, number.format(of.length)), counted && element("td", {}, ...counted), element("td", {}, moment(newest(of)?.lastmod)));
   const body = [...found].map(([kind, of]) => {
     const label = element("a", { href: address({ ...state(), page: 1, sort: "", q: `/${kind}-sitemap` }) }, kind);
-    return line(element("th", { scope: "row" }, kind ? label : "other"), of, hasCounts && urls(sum(of), of[0].count.isRepeated));
+    const counted = kind === OTHERS ? [] : urls(sum(of), of[0].count?.isRepeated);
+    return line(element("th", { scope: "row" }, kind === OTHERS ? kind : kind ? label : "other"), of, hasCounts && counted);
   });
   const total = line(element("th", { scope: "row" }, isOneOfMany() ? "All here" : "All"), rows, hasCounts && urls(sum(listedOnce(rows))));
   const heads = ["Kind", "Sitemaps", hasCounts && "URLs", "Last change"].filter(Boolean).map((label) => element("th", { scope: "col" }, label));
@@ -458,7 +464,7 @@ function note() {
     $("note").hidden = !isComplete || rows.length === 0;
     return;
   }
-  $("note").textContent = "A last change is that of a sitemap's newest page. URLs are as the index has counted them, which is written seconds after a sitemap."
+  $("note").textContent = "A last change is that of a sitemap's newest page, or of a sitemap whose pages have no dates. URLs are as the index has counted them, which is written seconds after a sitemap."
     + (hasRepeated ? " What is listed elsewhere, too, is not in the sum." : "");
   $("note").hidden = !rows.some(({ count }) => count);
 }
@@ -483,9 +489,18 @@ const plural = (count, one, many) => `${number.format(count)} ${count === 1 ? on
 /** How many URLs the sitemaps of an index list, if it says so of each. */
 function listed() {
   if (!rows.length || !rows.every(({ count }) => count)) return "";
-  const once = listedOnce(rows);
-  const many = plural(sum(once.length ? once : rows), "URL", "URLs");
+  const own = rows.filter((row) => !isForeign(row));
+  if (!own.length) return "";
+  const once = listedOnce(own);
+  const many = plural(sum(once.length ? once : own), "URL", "URLs");
   return once.length ? many : `${many} that are listed elsewhere, too`;
+}
+
+/** How many sitemaps an index lists: the site's own, and those of others. */
+function sitemaps() {
+  const others = rows.filter(isForeign).length;
+  const own = plural(rows.length - others, "sitemap", "sitemaps");
+  return others ? `${own} and ${number.format(others)} of others` : own;
 }
 
 function counts() {
@@ -495,7 +510,7 @@ function counts() {
   }
   const size = totals.bytes < 100_000 ? `${Math.ceil(totals.bytes / 1000)} kB` : `${(totals.bytes / 1_000_000).toFixed(1)} MB`;
   $("counts").textContent = [
-    asRead(isIndex ? plural(rows.length, "sitemap", "sitemaps") : isFeed ? plural(rows.length, "change", "changes") : plural(rows.length, "URL", "URLs"))
+    asRead(isIndex ? sitemaps() : isFeed ? plural(rows.length, "change", "changes") : plural(rows.length, "URL", "URLs"))
       + (isOneOfMany() ? " in this index" : ""),
     isIndex && isComplete && listed(),
     totals.images && asRead(plural(totals.images, "image", "images")),

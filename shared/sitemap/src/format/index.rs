@@ -48,12 +48,12 @@ pub struct Count {
     pub is_repeated: bool,
 }
 
-/// Appends a sitemap's count, in the order of the lines.
-pub fn render_count(count: Count, out: &mut Vec<u8>) {
-    let Count { urls, is_repeated } = count;
-    let written = match is_repeated {
-        true => write!(out, " [{urls}]"),
-        false => write!(out, " {urls}"),
+/// Appends a sitemap's count, in the order of the lines. `None` for a sitemap of others, of which it is not known.
+pub fn render_count(count: Option<Count>, out: &mut Vec<u8>) {
+    let written = match count {
+        None => write!(out, " ?"),
+        Some(Count { urls, is_repeated }) if is_repeated => write!(out, " [{urls}]"),
+        Some(Count { urls, .. }) => write!(out, " {urls}"),
     };
     written.expect("a vector takes any bytes");
 }
@@ -121,21 +121,22 @@ mod tests {
             let plain = String::from_utf8(frame.prolog.clone()).unwrap();
             let mut counts = Vec::new();
             for (urls, is_repeated) in [(50_000, false), (0, false), (7, true)] {
-                render_count(Count { urls, is_repeated }, &mut counts);
+                render_count(Some(Count { urls, is_repeated }), &mut counts);
             }
+            render_count(None, &mut counts);
             let (before, root) = plain.split_at(plain.find("<sitemapindex").unwrap());
             let frame = with_counts(frame, 2, 3, &counts);
             assert_eq!(
                 String::from_utf8(frame.prolog.clone()).unwrap(),
                 format!(
                     "{before}<!-- Index 2 of 3. URLs of each sitemap, in brackets those that another one lists, too: \
-                     50000 0 [7] -->\n{root}"
+                     50000 0 [7] ? -->\n{root}"
                 )
             );
             assert_eq!(frame.epilogue, Frame::index(stylesheet).epilogue);
             let prolog = String::from_utf8(frame.prolog).unwrap();
             assert_eq!(without_counts(&prolog), plain);
-            assert_eq!(super::counts(&prolog), ["50000", "0", "[7]"]);
+            assert_eq!(super::counts(&prolog), ["50000", "0", "[7]", "?"]);
         }
     }
 

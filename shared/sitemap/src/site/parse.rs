@@ -18,7 +18,7 @@ use crate::series::{MAX_TYPE_BYTES, is_type_name};
 /// The most problems that are kept for one site. Further ones are only counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
 /// The fields of a settings record, except `id` and `type`.
-pub const SETTINGS: [&str; 19] = [
+pub const SETTINGS: [&str; 21] = [
     "base_url",
     "public",
     "entries_per_sitemap",
@@ -39,6 +39,7 @@ pub const SETTINGS: [&str; 19] = [
     "index_lastmod",
     "cascaded_index",
     "moved_max_age",
+    "also",
 ];
 /// The fields of a type's settings.
 const TYPE_SETTINGS: [&str; 5] = ["public", "changefreq", "priority", "news", "part_url"];
@@ -184,6 +185,7 @@ impl SiteSettings {
                 self.index_lastmod = serde_json::from_value(value.clone())
                     .map_err(|_| "neither pages nor published".to_owned())?;
             }
+            "also" => self.set_also(value)?,
             "indexnow_key" => {
                 let key = value.as_str().filter(|key| is_indexnow_key(key));
                 let (least, most) = (INDEXNOW_KEY_CHARS.start(), INDEXNOW_KEY_CHARS.end());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::also::Also;
 use crate::format::entry::{ChangeFreq, Priority};
 use crate::format::member::SEGMENT_SLOTS;
 use crate::loc::{LocError, Origin};
@@ -46,6 +47,8 @@ pub const URL_PLACE: &str = "{url}";
 /// The placeholder of the part's number in such a pattern.
 pub const PART_PLACE: &str = "{part}";
 
+/// The beginning of every index's file name. The number of a further index follows it.
+pub const INDEX_STEM: &str = "sitemap_index";
 /// Suffix of the series of a type whose own name is reserved.
 const PAGES_SUFFIX: &str = "-pages";
 /// No series has this name, because `/wp-sitemap.xml` is WordPress's name for its index, and leads to ours.
@@ -200,6 +203,9 @@ pub struct SiteSettings {
         skip_serializing_if = "is_default_moved_max_age"
     )]
     pub moved_max_age: u32,
+    /// The sitemaps of others that the indexes list behind the site's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Also>,
     /// The problems of the settings record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
@@ -244,6 +250,7 @@ impl SiteSettings {
             index_lastmod: IndexLastmod::default(),
             cascaded_index: false,
             moved_max_age: DEFAULT_MOVED_MAX_AGE,
+            also: Vec::new(),
             problems: Vec::new(),
         })
     }
@@ -329,7 +336,7 @@ pub fn is_series_name(name: &str) -> bool {
 }
 
 /// Returns whether `/{name}.txt` may be the text form of a sitemap, which takes precedence over a key's file.
-fn is_sitemap_name(name: &str) -> bool {
+pub(super) fn is_sitemap_name(name: &str) -> bool {
     name.rsplit_once("-sitemap")
         .is_some_and(|(series, n)| !series.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }

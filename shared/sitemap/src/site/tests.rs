@@ -78,6 +78,8 @@ fn a_bad_field_keeps_its_default() {
         json!({"unknown": [1, 2]}),
         json!({"indexnow_key": "abcdefg"}),
         json!({"stylesheet": "less"}),
+        json!({"also": "https://a.example/s.xml"}),
+        json!({"also": ["/s.xml"]}),
         json!({"index_lastmod": "now"}),
         json!({"index_lastmod": true}),
         json!({"news_series": "a/b"}),
@@ -262,10 +264,7 @@ fn unknown_settings_are_told_with_the_name_that_may_be_meant() {
         unknown.contains("there are base_url, public, "),
         "{unknown}"
     );
-    assert!(
-        unknown.ends_with("index_lastmod, cascaded_index"),
-        "{unknown}"
-    );
+    assert!(unknown.ends_with("cascaded_index, also"), "{unknown}");
     assert_eq!(
         told(json!({"id": "site/www.example.com", "type": "site", "x": null})),
         ""

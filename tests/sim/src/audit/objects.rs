@@ -67,7 +67,8 @@ struct Indexes {
 struct Line {
     xml: String,
     newest: Option<When>,
-    urls: u64,
+    /// `None` for a sitemap of others.
+    urls: Option<u64>,
     /// Whether other sitemaps list its pages, too.
     repeats: bool,
 }
@@ -135,12 +136,21 @@ pub(super) fn objects(
             let changed = changed.filter(|_| oracle.is_timed(site));
             let newest = directory.newest().or(changed.map(When::at));
             indexes.lines.push(Line {
-                xml: line(host, &object.file_name(), newest),
+                xml: line(&format!("https://{host}/{}", object.file_name()), newest),
                 newest,
-                urls: directory.entries(),
+                urls: Some(directory.entries()),
                 repeats: framing.repeats(series),
             });
         }
+    }
+    for (url, lastmod) in oracle.also(site) {
+        let newest = lastmod.map(When::parse).transpose().map_err(text_of)?;
+        indexes.lines.push(Line {
+            xml: line(url, newest),
+            newest,
+            urls: None,
+            repeats: false,
+        });
     }
     let summaries = summaries.into_keys().map(str::to_owned).collect();
     check("summarised", &summarised, &summaries)?;
@@ -330,13 +340,14 @@ impl Indexes {
                 let newest = lines.iter().filter_map(|line| line.newest).max();
                 let sum = |repeats| {
                     let of = lines.iter().filter(|line| line.repeats == repeats);
-                    of.map(|line| line.urls).sum::<u64>()
+                    of.filter_map(|line| line.urls).sum::<u64>()
                 };
                 let repeats = sum(false) == 0;
+                let is_known = lines.iter().any(|line| line.urls.is_some());
                 Line {
-                    xml: line(host, &index_file(n), newest),
+                    xml: line(&format!("https://{host}/{}", index_file(n)), newest),
                     newest,
-                    urls: sum(repeats),
+                    urls: is_known.then(|| sum(repeats)),
                     repeats,
                 }
             });
@@ -356,9 +367,10 @@ fn index_file(n: usize) -> String {
 
 /// Returns the comment of an index for people.
 fn counted(lines: &[Line], n: usize, of: usize) -> String {
-    let counts = lines.iter().map(|line| match line.repeats {
-        true => format!("[{}]", line.urls),
-        false => line.urls.to_string(),
+    let counts = lines.iter().map(|line| match line.urls {
+        None => "?".to_owned(),
+        Some(urls) if line.repeats => format!("[{urls}]"),
+        Some(urls) => urls.to_string(),
     });
     let counts = counts.collect::<Vec<_>>().join(" ");
     format!(
@@ -367,10 +379,10 @@ fn counted(lines: &[Line], n: usize, of: usize) -> String {
 }
 
 /// Returns a line of an index.
-fn line(host: &str, file: &str, newest: Option<When>) -> String {
+fn line(loc: &str, newest: Option<When>) -> String {
     let lastmod = newest.map(|at| format!("<lastmod>{at}</lastmod>"));
     let lastmod = lastmod.unwrap_or_default();
-    format!("<sitemap><loc>https://{host}/{file}</loc>{lastmod}</sitemap>\n")
+    format!("<sitemap><loc>{loc}</loc>{lastmod}</sitemap>\n")
 }
 
 /// Returns an index of these lines, divided into these segments.

@@ -10,8 +10,8 @@ use sitemap::time::When;
 use super::{HIGH_BYTE_LIMIT, LOW_BYTE_LIMIT, Oracle};
 use crate::endpoint::key_of;
 use crate::history::{
-    Alternates, Changed, Film, GROUPS, MANY_IMAGES, MANY_IMAGES_DIGITS, PART_URLS, Page, SERIES,
-    SITES, STYLESHEETS, Settings, Spelling, State, TERMS, TYPES,
+    ALSO, Alternates, Changed, Film, GROUPS, MANY_IMAGES, MANY_IMAGES_DIGITS, PART_URLS, Page,
+    SERIES, SITES, STYLESHEETS, Settings, Spelling, State, TERMS, TYPES,
 };
 
 /// The title of every page that has one.
@@ -222,6 +222,7 @@ impl Oracle {
             "feed_in_robots": settings.feed_named,
             "video_series": videos, "news_series": news, "news_published_only": settings.published_only,
             "stylesheet": STYLESHEETS[settings.stylesheet], "cascaded_index": settings.cascaded,
+            "also": also(SITES[site], settings.also),
             "index_lastmod": if settings.timed { "published" } else { "pages" },
             "news_name": settings.publication.filter(|_| !settings.named).map(publication),
             "name": settings.publication.filter(|_| settings.named).map(publication),
@@ -233,6 +234,19 @@ impl Oracle {
             "indexnow_key": settings.told.then(|| key_of(SITES[site])),
         })
     }
+}
+
+/// Returns the first of the sitemaps of others, among values that cannot be listed.
+fn also(host: &str, count: usize) -> Value {
+    let mut values = vec![json!(format!("https://{host}/post-sitemap.xml"))];
+    for (url, lastmod) in &ALSO[..count] {
+        let value = match lastmod {
+            None => json!(url),
+            Some(lastmod) => json!({"url": url, "lastmod": lastmod}),
+        };
+        values.extend([value.clone(), json!("/relative"), value]);
+    }
+    values.into()
 }
 
 /// Returns the name under which news are published.

@@ -479,3 +479,51 @@ fn an_index_may_give_a_sitemap_without_dates_the_time_of_its_last_change() {
         world.stop();
     });
 }
+
+#[test]
+fn sitemaps_of_others_stay_behind_the_sites_own_whatever_changes() {
+    simulated(async |sim| {
+        let others = [
+            ("https://forum.example/post-sitemap.xml", Some("2026-01-31")),
+            ("https://forum.example/sitemap_index.xml", None),
+        ];
+        let also = others.map(|(url, lastmod)| json!({"url": url, "lastmod": lastmod}));
+        let site = |also: &[Value]| settings(json!({"entries_per_sitemap": 1, "also": also}));
+        let records = [vec![site(&also)], posts(3)].concat();
+        let world = World::with(&sim, unswept(), &records).await;
+        let listed = async |own: u32, expected: &[(&str, Option<&str>)]| {
+            world.settle().await;
+            let lines = world.crawler.index().await;
+            let is_own = |(loc, _): &&(String, _)| loc.starts_with(&format!("https://{SITE}/"));
+            assert_eq!(lines.iter().take_while(is_own).count() as u32, own);
+            let behind = lines[own as usize..].iter();
+            let behind: Vec<_> = behind
+                .map(|(loc, lastmod)| (loc.as_str(), lastmod.as_deref()))
+                .collect();
+            assert_eq!(behind, expected);
+            assert_eq!(world.audit(false, |_| ()).await, Some(Vec::new()));
+        };
+        listed(3, &others).await;
+        // An edit replaces only its block of the index.
+        let before = world.puts();
+        let edited = with(&posts(3)[1], json!({"modified_at": "2026-02-02T00:00:00Z"}));
+        world.put(&edited).await;
+        listed(3, &others).await;
+        assert!(world.puts()[0] <= before[0] + 3, "shard, index and feed");
+        world.put(&post("/new", 5)).await;
+        listed(4, &others).await;
+        world.put(&site(&also[1..])).await;
+        listed(4, &others[1..]).await;
+        world
+            .put(&settings(json!({"public": false, "also": also})))
+            .await;
+        listed(0, &[]).await;
+        world.put(&site(&also)).await;
+        for record in posts(3).iter().chain([&post("/new", 5)]) {
+            let id = record["id"].as_str().expect("an id");
+            world.delete(id).await;
+        }
+        listed(0, &others).await;
+        world.stop();
+    });
+}

@@ -240,6 +240,13 @@ pub(super) fn settings_rows() -> Vec<[String; 2]> {
         json!({"indexnow_key": "?"}),
         json!({"index_lastmod": "now"}),
         json!({"cascaded_index": "yes"}),
+        json!({"also": "https://a.example/"}),
+        json!({"also": [7]}),
+        json!({"also": ["/s.xml"]}),
+        json!({"also": ["https://www.example.com/post-sitemap.xml"]}),
+        json!({"also": ["https://a.example/", "https://a.example/"]}),
+        json!({"also": [{"url": "https://a.example/", "lastmod": "now"}]}),
+        json!({"also": [{"url": "https://a.example/", "colour": 1}]}),
         json!({"publik": true}),
         json!({"colour": "red"}),
     ];

@@ -6,6 +6,7 @@
 //!   or not. Summaries after the last line of all belong to the last block.
 //! - The first segment has no lines. Its stamp is the rest of the index's stamp, the version of the site's row. If the row still
 //!   has that version, the index was made with the current settings, and the site file was put before it.
+//! - The lines of sitemaps of others are a segment behind the blocks. They depend on the site's row alone, so its stamp is 0.
 //! - The ends of blocks depend only on the lines: see [`are_cut`]. So equal indexes have the same ETag, whatever their history.
 //! - In all other cases the whole index is built: several indexes, other settings, other cuts, an object that was built without
 //!   blocks.
@@ -29,9 +30,9 @@ use sitemap::time::When;
 use super::super::put::{Build, Stored};
 use super::super::regenerator::Regenerator;
 use super::super::shard::readable;
-use super::lines::{IndexLimits, Line, is_listed, room};
+use super::lines::{IndexLimits, Line, Page, is_listed, room};
 
-/// The most blocks of an index: all segments but the first, which has no lines.
+/// The most blocks of an index: all segments but the first, which has no lines. One less if the index lists sitemaps of others.
 const MOST_BLOCKS: usize = MAX_SEGMENTS - 1;
 /// The most blocks that are read one by one. If more have changed, the whole index is read.
 const MOST_READ: usize = 8;
@@ -61,8 +62,12 @@ impl Block {
     }
 }
 
-/// Returns the segments of an index whose generation is `generation`.
-pub(super) fn segments(generation: u64, blocks: &[Block]) -> impl Iterator<Item = Segment<'_>> {
+/// Returns the segments of an index whose generation is `generation`. `also` has the lines of sitemaps of others.
+pub(super) fn segments<'a>(
+    generation: u64,
+    blocks: &'a [Block],
+    also: &'a Page,
+) -> impl Iterator<Item = Segment<'a>> {
     let stamps = blocks.iter().map(|block| block.generation);
     let first = Segment {
         stamp: generation - stamps.sum::<u64>(),
@@ -71,10 +76,17 @@ pub(super) fn segments(generation: u64, blocks: &[Block]) -> impl Iterator<Item 
         xml: b"",
     };
     let blocks = blocks.iter().map(Block::segment);
-    std::iter::once(first).chain(blocks)
+    let also = (also.lines > 0).then_some(Segment {
+        stamp: 0,
+        entries: also.lines,
+        newest: also.newest,
+        xml: &also.xml,
+    });
+    std::iter::once(first).chain(blocks).chain(also)
 }
 
-/// Returns the blocks of these summaries, for an index with `lines` lines. An index without lines has no blocks.
+/// Returns the blocks of these summaries, for an index with `lines` lines of the site's own. An index without such lines has no
+/// blocks.
 pub(super) fn cut(
     settings: &SiteSettings,
     summaries: &BTreeMap<ShardId, Summary>,
@@ -83,6 +95,7 @@ pub(super) fn cut(
 ) -> Vec<Block> {
     let (hidden, size) = (settings.hidden_series(), size_of_block(limits, lines));
     let (mut blocks, mut line) = (Vec::<Block>::new(), Line::default());
+    let most = MOST_BLOCKS - usize::from(!settings.listed_also().is_empty());
     // The generations of summaries after the last line so far.
     let mut generation = 0;
     for (shard, summary) in summaries {
@@ -92,7 +105,7 @@ pub(super) fn cut(
         }
         line.set_to(settings, shard, summary);
         let end = blocks.last().and_then(|block| block.end.as_ref());
-        if end.is_none_or(|end| are_cut(end, shard, size)) && blocks.len() < MOST_BLOCKS {
+        if end.is_none_or(|end| are_cut(end, shard, size)) && blocks.len() < most {
             blocks.push(Block::default());
         }
         if let Some(block) = blocks.last_mut() {
@@ -131,7 +144,7 @@ fn size_of_block(limits: IndexLimits, lines: u32) -> u32 {
 struct Published {
     /// The sitemap in the last line of each block.
     ends: Vec<ShardId>,
-    /// The counts of each block's lines, rendered.
+    /// The counts of each block's lines, rendered, and at the end those of the sitemaps of others.
     counts: Vec<String>,
 }
 
@@ -140,8 +153,16 @@ impl Published {
     /// blocks.
     fn of(row: &SiteRow, index: &Member<'_>) -> Option<Self> {
         let directory = index.directory();
-        let (first, blocks) = directory.segments.split_first()?;
+        let (first, mut blocks) = directory.segments.split_first()?;
         let is_of_row = first.entries == 0 && first.stamp == row.version;
+        let also = row.settings.listed_also().len();
+        if also > 0 {
+            let (last, others) = blocks.split_last()?;
+            if (last.stamp, last.entries as usize) != (0, also) {
+                return None;
+            }
+            blocks = others;
+        }
         if !is_of_row || blocks.is_empty() || (row.indexes, row.index_objects) != (1, 1) {
             return None;
         }
@@ -158,6 +179,7 @@ impl Published {
             let of_block = counted.by_ref().take(block.entries as usize);
             counts.push(of_block.map(|count| format!(" {count}")).collect());
         }
+        counts.push(counted.map(|count| format!(" {count}")).collect());
         Some(Self { ends, counts })
     }
 
@@ -179,7 +201,7 @@ impl Published {
 }
 
 /// Returns the sitemap with this address. Returns `None` if the address is that of another file.
-pub(super) fn listed_at(site: &str, loc: &str) -> Option<ShardId> {
+fn listed_at(site: &str, loc: &str) -> Option<ShardId> {
     let (_, file) = loc.rsplit_once('/')?;
     match ObjectKey::from_path(&format!("{PUBLISHED_PREFIX}{site}/{file}"))? {
         ObjectKey::Shard { site, series, n } => {
@@ -233,7 +255,8 @@ impl Regenerator {
             self.note(&metrics::INDEXES_SKIPPED, 1);
             return Ok(Build::Keep(Some(false)));
         }
-        let lines = old.directory().entries() as u32;
+        let also = row.settings.listed_also().len() as u32;
+        let lines = old.directory().entries() as u32 - also;
         let size = size_of_block(self.limits, lines);
         let mut blocks = BTreeMap::new();
         for (k, summaries) in &read {
@@ -253,9 +276,9 @@ impl Regenerator {
             .iter()
             .map(|(number, block)| (*number, block.segment()));
         let built = splice(&old, &frame, &changes.collect());
-        let now = built.directory.entries() as u32;
+        let now = built.directory.entries() as u32 - also;
         let bytes = built.directory.entry_bytes() + counts.len() as u64;
-        if now > self.limits.lines
+        if now + also > self.limits.lines
             || bytes > room(&row.settings, self.limits)
             || size_of_block(self.limits, now) != size
         {
@@ -285,7 +308,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::lines::pages;
-    use super::super::tests::{HOST, released, row, shards};
+    use super::super::tests::{HOST, released, released_as, row, shards};
     use super::*;
     use crate::testing::Repeating;
 
@@ -327,23 +350,36 @@ mod tests {
         };
         let frame = with_counts(index_frame(settings), 1, 1, &page.counts);
         let document = [&frame.prolog, &page.xml, frame.epilogue].concat();
-        let blocks = cut(settings, &summaries, limits, page.lines);
+        let also = settings.listed_also().len() as u32;
+        let blocks = cut(settings, &summaries, limits, page.lines - also);
         let blocks = blocks.iter().map(|block| (block.generation, block.lines));
-        let cut = std::iter::once((row.version, 0)).chain(blocks).collect();
+        let also = (also > 0).then_some((0, also));
+        let cut = std::iter::once((row.version, 0)).chain(blocks);
+        let cut = cut.chain(also).collect();
         (cut, String::from_utf8(document).unwrap())
     }
 
     /// Tests that a change replaces its own block alone, or the whole index if that has to be cut differently.
     #[tokio::test]
     async fn a_changed_block_makes_the_index_that_all_summaries_make() {
+        for also in [
+            json!([]),
+            json!(["https://a.example/post-sitemap7.xml", "https://b.example/"]),
+        ] {
+            changed_blocks(&json!({"also": also})).await;
+        }
+    }
+
+    async fn changed_blocks(settings: &serde_json::Value) {
         let rows = Repeating::default();
-        let regenerator = released(&rows, shards("post", 100, 7)).await;
+        let regenerator = released_as(&rows, settings, shards("post", 100, 7)).await;
         let table = &regenerator.reconciler.table;
         regenerator.publish_index(HOST, None).await.unwrap();
         let (cut, _) = published(&regenerator).await;
+        // Behind the blocks there may be sitemaps of others.
         let lines = |cut: &[(u64, u32)]| {
-            let lines = cut[1..].iter().map(|(_, lines)| *lines);
-            lines.collect::<Vec<_>>()
+            let own = cut[1..].iter().filter(|(stamp, _)| *stamp > 0);
+            own.map(|(_, lines)| *lines).collect::<Vec<_>>()
         };
         assert_eq!(lines(&cut), [32, 32, 32, 4]);
         let shard = |name: &str, n| {

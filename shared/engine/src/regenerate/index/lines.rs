@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use objects::ObjectKey;
 use sitemap::index::{COUNTS_BYTES, Count, IndexLine, render, render_count};
-use sitemap::site::{IndexLastmod, MAX_BYTES, SeriesKind, SiteSettings};
+use sitemap::site::{Also, IndexLastmod, MAX_BYTES, SeriesKind, SiteSettings};
 use sitemap::stylesheet::index_frame;
 use sitemap::time::When;
 
@@ -44,7 +44,7 @@ impl Default for IndexLimits {
 pub(super) struct Page {
     pub(super) lines: u32,
     pub(super) newest: Option<When>,
-    /// URLs of pages that its sitemaps list. URLs of videos and news are in `repeated`.
+    /// URLs of pages that its sitemaps list. URLs of videos and news are in `repeated`. Those of sitemaps of others are not known.
     pub(super) urls: u64,
     pub(super) repeated: u64,
     pub(super) xml: Vec<u8>,
@@ -55,7 +55,8 @@ pub(super) struct Page {
 /// The line of one sitemap in an index.
 #[derive(Default)]
 pub(super) struct Line {
-    pub(super) count: Count,
+    /// `None` for a sitemap of others.
+    pub(super) count: Option<Count>,
     pub(super) lastmod: Option<When>,
     pub(super) xml: Vec<u8>,
     pub(super) rendered_count: Vec<u8>,
@@ -78,7 +79,17 @@ pub(super) fn is_listed(
     summary.entries > 0 && settings.public && !hidden.contains(&shard.series.name)
 }
 
-/// Returns the indexes that a site needs: at least one.
+/// Returns the lines of the sitemaps of others.
+pub(super) fn also(settings: &SiteSettings) -> Page {
+    let (mut page, mut line) = (Page::default(), Line::default());
+    for also in settings.listed_also() {
+        line.set_to_also(also);
+        page.add(&line);
+    }
+    page
+}
+
+/// Returns the indexes that a site needs: at least one. The sitemaps of others are behind the site's own.
 pub(super) fn pages(
     row: &SiteRow,
     summaries: &BTreeMap<ShardId, Summary>,
@@ -91,8 +102,7 @@ pub(super) fn pages(
         .filter(|(shard, summary)| is_listed(settings, &hidden, shard, summary));
     let mut pages = vec![Page::default()];
     let mut line = Line::default();
-    for (shard, summary) in listed {
-        line.set_to(settings, shard, summary);
+    let mut add = |line: &Line| {
         let is_full = |page: &Page| {
             let bytes = page.bytes() + line.bytes();
             page.lines == limits.lines || bytes as u64 > room
@@ -104,8 +114,16 @@ pub(super) fn pages(
             pages.push(Page::default());
         }
         if let Some(page) = pages.last_mut() {
-            page.add(&line);
+            page.add(line);
         }
+    };
+    for (shard, summary) in listed {
+        line.set_to(settings, shard, summary);
+        add(&line);
+    }
+    for also in settings.listed_also() {
+        line.set_to_also(also);
+        add(&line);
     }
     if settings.cascaded_index && pages.len() > 1 {
         let mut first = Page::default();
@@ -134,7 +152,12 @@ impl Line {
             IndexLastmod::Published => summary.changed.map(When::at),
         };
         let lastmod = summary.lastmod.or(changed);
-        self.set(settings, &shard.object(), lastmod, count);
+        self.set(settings, &shard.object(), lastmod, Some(count));
+    }
+
+    /// Makes this the line of a sitemap of others.
+    fn set_to_also(&mut self, also: &Also) {
+        self.set_to_loc(also.url.as_str(), also.lastmod, None);
     }
 
     pub(super) fn set(
@@ -142,11 +165,15 @@ impl Line {
         settings: &SiteSettings,
         key: &ObjectKey,
         lastmod: Option<When>,
-        count: Count,
+        count: Option<Count>,
     ) {
         let loc = format!("{}/{}", settings.origin.as_str(), key.file_name());
+        self.set_to_loc(&loc, lastmod, count);
+    }
+
+    fn set_to_loc(&mut self, loc: &str, lastmod: Option<When>, count: Option<Count>) {
         self.xml.clear();
-        render(&IndexLine { loc: &loc, lastmod }, &mut self.xml);
+        render(&IndexLine { loc, lastmod }, &mut self.xml);
         self.rendered_count.clear();
         render_count(count, &mut self.rendered_count);
         (self.count, self.lastmod) = (count, lastmod);
@@ -161,9 +188,10 @@ impl Page {
     pub(super) fn add(&mut self, line: &Line) {
         self.lines += 1;
         self.newest = self.newest.max(line.lastmod);
-        match line.count.is_repeated {
-            true => self.repeated += line.count.urls,
-            false => self.urls += line.count.urls,
+        match line.count {
+            None => {}
+            Some(count) if count.is_repeated => self.repeated += count.urls,
+            Some(count) => self.urls += count.urls,
         }
         self.xml.extend_from_slice(&line.xml);
         self.counts.extend_from_slice(&line.rendered_count);
@@ -173,14 +201,15 @@ impl Page {
         self.xml.len() + self.counts.len()
     }
 
-    /// Returns the count that a cascade has for this index: the number of its pages, or if it has none, of its videos and news.
-    pub(super) fn count(&self) -> Count {
+    /// Returns the count that a cascade has for this index: the number of its pages, or if it has none, of its videos and news. Returns
+    /// `None` if it has only sitemaps of others.
+    pub(super) fn count(&self) -> Option<Count> {
         let is_repeated = self.urls == 0;
         let urls = if is_repeated {
             self.repeated
         } else {
             self.urls
         };
-        Count { urls, is_repeated }
+        (urls > 0).then_some(Count { urls, is_repeated })
     }
 }

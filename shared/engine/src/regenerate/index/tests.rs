@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sitemap::index::{COUNTS_BYTES, Count};
 use sitemap::plan::Series;
 use sitemap::site::{MAX_BYTES, SiteSettings};
+use sitemap::time::When;
 use table::{Item, Table, Update};
 
 use super::lines::Line;
@@ -93,9 +94,18 @@ pub(super) async fn released(
     rows: &Repeating,
     summaries: BTreeMap<ShardId, Summary>,
 ) -> Regenerator {
+    released_as(rows, &json!({}), summaries).await
+}
+
+/// Returns a released site with these settings and summaries.
+pub(super) async fn released_as(
+    rows: &Repeating,
+    settings: &Value,
+    summaries: BTreeMap<ShardId, Summary>,
+) -> Regenerator {
     let regenerator = testing::regenerator(rows.engine(), testing::still());
     let table = &regenerator.reconciler.table;
-    let site = row(&json!({})).settings;
+    let site = row(settings).settings;
     table.create_site(&site, "", 0).await.unwrap();
     for (from, to) in [
         (Hold::Loading, Hold::Publishing),
@@ -261,6 +271,48 @@ fn a_cascade_lists_the_others_first_if_there_are_any() {
     assert_eq!(pages[2].xml, locs("post-sitemap3.xml").as_bytes());
 }
 
+#[test]
+fn sitemaps_of_others_are_behind_all_of_the_sites_own() {
+    let others = ["https://a.example/post-sitemap.xml", "https://b.example/"];
+    let also = json!({"also": [others[0], {"url": others[1], "lastmod": "2026-11-01"}]});
+    let own = shards("post", 3, 2);
+    let line = |loc: &str| format!("<sitemap><loc>{loc}</loc></sitemap>\n");
+    let dated = format!(
+        "<sitemap><loc>{}</loc><lastmod>2026-11-01</lastmod></sitemap>\n",
+        others[1]
+    );
+    let pages = check(&also, &own, IndexLimits::default(), &[5]);
+    let xml = String::from_utf8(pages[0].xml.clone()).unwrap();
+    assert!(xml.ends_with(&(line(others[0]) + &dated)), "{xml}");
+    assert_eq!(pages[0].counts, b" 2 2 2 ? ?");
+    assert_eq!(pages[0].newest, Some(When::parse("2026-11-01").unwrap()));
+    // They fill the last index, and what does not fit is in a further one.
+    let pages = check(&also, &own, limits(2, MAX_BYTES), &[2, 2, 1]);
+    assert_eq!(pages[1].counts, b" 2 ?");
+    assert_eq!(pages[2].xml, dated.as_bytes());
+    let mut cascaded = also.clone();
+    cascaded["cascaded_index"] = json!(true);
+    let pages = check(&cascaded, &own, limits(2, MAX_BYTES), &[3, 2, 2, 1]);
+    assert_eq!(pages[0].counts, b" 4 2 ?");
+    // A site without sitemaps of its own lists them, and a private site does not.
+    check(&also, &BTreeMap::new(), IndexLimits::default(), &[2]);
+    let mut private = also;
+    private["public"] = json!(false);
+    check(&private, &own, IndexLimits::default(), &[0]);
+}
+
+#[test]
+fn sitemaps_of_others_that_are_named_like_indexes_are_none() {
+    let also = json!({"also": ["https://a.example/sitemap_index2.xml", "https://a.example/sitemap_index3.xml"]});
+    let row = row(&also);
+    let pages = pages(&row, &BTreeMap::new(), limits(1, MAX_BYTES));
+    assert_eq!(pages.len(), 2);
+    assert_eq!(indexes_in(&row, &pages[0].xml), 0);
+    let index = format!("<sitemap><loc>http://{HOST}/sitemap_index2.xml</loc></sitemap>\n");
+    let lines = [index.as_bytes(), &pages[0].xml].concat();
+    assert_eq!(indexes_in(&row, &lines), 1);
+}
+
 /// Checks the order of the indexes' puts. After each put, every sitemap that stays is in some index, and every listed index
 /// exists.
 #[track_caller]
@@ -283,7 +335,7 @@ fn check_order_of(before: &[(u64, &[u32])], after: &[&[u32]], expected: &[usize]
                 Some(n) => ObjectKey::index(HOST, n),
                 None => shards("post", *n, 1).into_keys().last().unwrap().object(),
             };
-            line.set(settings, &key, None, Count::default());
+            line.set(settings, &key, None, Some(Count::default()));
             page.add(&line);
         }
         page
