@@ -187,7 +187,8 @@ async fn a_site_file_is_believed_for_seconds_and_while_the_bucket_fails() {
             .send(Method::GET, "/", &[(SITE_HOST_HEADER, "other.example")])
             .await
             .status,
-        404
+        503,
+        "nobody knows whether a page of such a site departed"
     );
     let unknown = fixture
         .send(
