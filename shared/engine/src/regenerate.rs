@@ -278,8 +278,10 @@ impl Regenerator {
             Subject::Site(site) => {
                 // The site file first, because it alone closes a site that has become private.
                 self.publish_site_file(site).await?;
-                // robots.txt may name the feed.
-                let may_have_llms = self.publish_feed(site, true).await?;
+                // robots.txt may name the feed. A site that is released meanwhile has an event of its own.
+                let Some(may_have_llms) = self.publish_feed(site, true).await? else {
+                    return Ok(());
+                };
                 self.publish_robots(site).await?;
                 self.publish_index(site, None).await?;
                 if may_have_llms {

@@ -8,15 +8,13 @@ use futures::TryStreamExt;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, Response, StatusCode};
 use objects::{ObjectError, ObjectKey, Objects, SiteFile};
-use sitemap::departures::{Departures, file_of};
+use sitemap::departures::{Departures, MAX_HOPS, file_of};
 use sitemap::loc::{Loc, Origin};
 use sitemap::record::Departure;
 use tracing::warn;
 
 use crate::body::{self, Body};
 
-/// The most moves that are followed. After so many the reader is sent on, and asks again.
-const MAX_HOPS: usize = 5;
 /// The most bytes that are read of a file: far more than the most departures of a file have with addresses of usual length.
 const MAX_FILE_BYTES: usize = 16 * 1024 * 1024;
 

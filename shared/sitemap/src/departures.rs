@@ -15,6 +15,8 @@ use crate::record::Departure;
 pub const FILES: u32 = 4_096;
 /// The most departures of one file, which bounds what one request reads: some 300 KB with addresses of usual length.
 pub const MAX_IN_A_FILE: usize = 2_000;
+/// The most moves that are followed for one answer. After so many the reader is sent on, and asks again.
+pub const MAX_HOPS: usize = 5;
 /// The most departures of a site: as many as all files have room for, if the addresses were spread evenly.
 pub const MAX_OF_A_SITE: usize = FILES as usize * MAX_IN_A_FILE;
 

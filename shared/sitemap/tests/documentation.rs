@@ -7,7 +7,7 @@ use sitemap::eligibility::NEWS_SECONDS;
 use sitemap::loc::MAX_LOC_BYTES;
 use sitemap::record::schema::{FIELDS, Role};
 use sitemap::site::SiteSettings;
-use sitemap::{feed, llms, mapping, plan, record, site, video};
+use sitemap::{departures, feed, llms, mapping, plan, record, site, video};
 
 /// Returns the rows of the first table after `heading`, each as its cells.
 fn table<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
@@ -138,6 +138,18 @@ fn the_limits_are_those_of_the_code() {
         ("bytes of llms.txt", size(llms::MAX_LLMS_BYTES)),
         ("types of llms.txt", size(site::MAX_LLMS_TYPES)),
         ("URLs a request of IndexNow", urls_a_request()),
+        (
+            "moved or gone pages a site",
+            size(departures::MAX_OF_A_SITE),
+        ),
+        (
+            "moved or gone pages a file",
+            size(departures::MAX_IN_A_FILE),
+        ),
+        (
+            "moves that are followed for one answer",
+            size(departures::MAX_HOPS),
+        ),
         ("bytes of a field mapping", size(mapping::MAX_MAPPING_BYTES)),
     ];
     assert_eq!(listed, BTreeMap::from(expected));

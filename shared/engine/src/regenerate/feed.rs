@@ -30,17 +30,21 @@ const CLOCK_SKEW_SECONDS: i64 = 300;
 impl Regenerator {
     /// Publishes a site's feed. A private site, or one that wants no feed, gets an empty one, since an object is never deleted.
     /// If the feed changed within the last minute, it is only marked, unless `at_once`. Returns whether the site may have an
-    /// llms.txt, because its row is read here anyway.
+    /// llms.txt, because its row is read here anyway, or `None` if the row was not read, or the site is not published yet.
     ///
     /// # Errors
     ///
     /// If a table or the bucket fails, or every try was lost.
-    pub async fn publish_feed(&self, site: &str, at_once: bool) -> Result<bool, EngineError> {
+    pub async fn publish_feed(
+        &self,
+        site: &str,
+        at_once: bool,
+    ) -> Result<Option<bool>, EngineError> {
         let table = &self.reconciler.table;
         if !at_once {
             let due = table.marked(Mark::Feed, site).await?;
             if due.is_some_and(|due| due > self.reconciler.env.now()) {
-                return Ok(false);
+                return Ok(None);
             }
         }
         let key = &ObjectKey::Feed {
@@ -48,7 +52,7 @@ impl Regenerator {
         };
         let build = |(), stored: Option<Stored>| async move {
             let Some(row) = self.released(site).await? else {
-                return Ok(Build::Keep((None, false)));
+                return Ok(Build::Keep((None, None)));
             };
             let settings = &row.settings;
             let now = self.reconciler.env.now();
@@ -57,7 +61,7 @@ impl Regenerator {
             let changed = published.as_ref().map(|document| document.changed.min(now));
             let due = changed.map_or(0, |changed| changed + FEED_PERIOD);
             if is_open && due > now && !at_once {
-                return Ok(Build::Keep((Some(due), row.llms_object)));
+                return Ok(Build::Keep((Some(due), Some(row.llms_object))));
             }
             let changes = if is_open {
                 let day = |at: i64| at.div_euclid(SECONDS_PER_DAY);
@@ -90,7 +94,11 @@ impl Regenerator {
                 entries: entries as u64,
                 stamp: self.reconciler.env.token(),
             };
-            Ok(Build::Put(text.into(), document, (None, row.llms_object)))
+            Ok(Build::Put(
+                text.into(),
+                document,
+                (None, Some(row.llms_object)),
+            ))
         };
         let (due, may_have_llms) = self.compare_and_put(key, (), build).await?;
         if let Some(due) = due {
