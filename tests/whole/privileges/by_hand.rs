@@ -375,14 +375,17 @@ impl Hands {
 }
 
 /// The ids of the records.
-const IDS: [&str; 6] = ["twin", "owner", "archive", "other", "parts", "gone"];
+const IDS: [&str; 7] = [
+    "twin", "owner", "archive", "other", "parts", "gone", "departed",
+];
 /// The number of all their entries: four pages, one of them in two parts, and an archive.
 const ENTRIES: usize = 6;
 /// By kind of row, an attribute without which it is unreadable.
-const DAMAGES: [(&str, &str); 8] = [
+const DAMAGES: [(&str, &str); 9] = [
     (prefix::LEDGER, "body"),
     (prefix::SEGMENT, "version"),
     (prefix::LOC, "owner"),
+    (prefix::MOVED, "departure"),
     (prefix::SERIES, "next_n"),
     (prefix::INDEX, "generation"),
     (prefix::GROUP, "href"),
@@ -415,6 +418,7 @@ fn records() -> Vec<Value> {
         ),
         record("parts", "/parts/", json!({"pages": 2})),
         record("gone", "/gone", json!({})),
+        record("departed", "/departed", json!({"moved_to": "/owner"})),
     ]
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use sitemap::loc::normalized;
 use sitemap::plan::Address;
 use sitemap::record::Departure;
-use table::{Item, Query, Update};
+use table::{Item, Query};
 
 use super::key::{Key, RowKey, escape, key, sha256_hex, unescape};
 use super::table::{SitemapTable, damaged, item_key};
@@ -129,9 +129,8 @@ impl SitemapTable {
 
     /// Has a file published, by the event of a written row.
     pub async fn call_departures(&self, site: &str, file: u32) -> Result<(), EngineError> {
-        let update = Update::new().add("calls", 1);
-        self.update(&departure_call(site, file), update).await?;
-        Ok(())
+        let call = Item::from(&departure_call(site, file));
+        self.put(call.with("token", self.env.token())).await
     }
 
     /// Returns the numbers of the files to which departures of a site belong, after `after`. At most `most` of them.
