@@ -79,7 +79,7 @@ impl Asset {
         let at = match self {
             Self::Css | Self::Xsl | Self::VideoXsl | Self::NewsXsl => "2026-11-21T08:22:56Z",
             Self::ViewCss => "2026-11-28T21:55:00Z",
-            Self::ViewScript => "2026-11-29T02:10:00Z",
+            Self::ViewScript => "2026-11-29T03:55:00Z",
         };
         When::parse(at).ok().map(When::seconds)
     }
@@ -109,7 +109,7 @@ mod tests {
             ("5c5f145d-2422", sheets),
             ("e29d1ae6-2007", sheets),
             ("6d4760a5-7958", at("2026-11-28T21:55:00Z")),
-            ("87064a02-30540", at("2026-11-29T02:10:00Z")),
+            ("50fc3eb1-30541", at("2026-11-29T03:55:00Z")),
         ];
         let expected = expected.map(|(digest, changed)| (digest.to_owned(), changed));
         assert_eq!(texts, expected);

@@ -447,8 +447,8 @@ function kinds() {
     element("td", {}, number.format(of.length)), counted && element("td", {}, ...counted), element("td", {}, moment(newest(of)?.lastmod)));
   const body = [...found].map(([kind, of]) => {
     const label = element("a", { href: address({ ...state(), page: 1, sort: "", q: `/${kind}-sitemap` }) }, kind);
-    const counted = kind === OTHERS ? [] : urls(sum(of), of[0].count?.isRepeated);
-    return line(element("th", { scope: "row" }, kind === OTHERS ? kind : kind ? label : "other"), of, hasCounts && counted);
+    const counted = hasCounts && (kind === OTHERS ? [] : urls(sum(of), of[0].count.isRepeated));
+    return line(element("th", { scope: "row" }, kind === OTHERS ? kind : kind ? label : "other"), of, counted);
   });
   const total = line(element("th", { scope: "row" }, isOneOfMany() ? "All here" : "All"), rows, hasCounts && urls(sum(listedOnce(rows))));
   const heads = ["Kind", "Sitemaps", hasCounts && "URLs", "Last change"].filter(Boolean).map((label) => element("th", { scope: "col" }, label));
