@@ -35,7 +35,7 @@ use crate::site::is_site_host;
 
 /// The note of a page that departed from an address with a query.
 const QUERY_IS_NOT_SEEN: &str =
-    "url: it has a query, which the CDN drops, so its redirect is exported and never answered";
+    "url: it has a query, which the CDN drops, so requests for it are not answered";
 
 /// Returns the changes that make the placement of a page agree with its record. `id` is the record's id.
 #[must_use]

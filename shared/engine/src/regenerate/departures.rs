@@ -4,7 +4,7 @@
 //!   also if nothing differs. The reasons are the feed's.
 //! - A file does not depend on the site's row. `http` reads it only if the site file says that the site is open and has departures, so
 //!   files may be published before a site is.
-//! - The site's row is told of the first file after the file is there.
+//! - The site's row says that there are departures only once a file with one exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,6 +116,6 @@ impl Regenerator {
 }
 
 /// Returns the digest of a file's content, without its token.
-pub(crate) fn digest(departures: &BTreeMap<String, Departure>) -> String {
+fn digest(departures: &BTreeMap<String, Departure>) -> String {
     sha256_hex(&format!("{departures:?}"))
 }
