@@ -440,7 +440,7 @@ impl Scene {
 
     /// Follows the passes of the scan until no site waits. Measures the writes during reconciling, and the time of publishing.
     async fn follow_scan(&mut self, pages: usize) -> Result<(), String> {
-        const LOOK_EVERY: Duration = Duration::from_secs(1);
+        const LOOK_EVERY: Duration = Duration::from_millis(100);
         let begun = self.sim.elapsed();
         let limit = begun + Duration::from_secs(7 * 86_400);
         self.world.begin();
