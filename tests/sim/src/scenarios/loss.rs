@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use engine::keys::{free_partition, prefix};
+use engine::keys::{self, ShardId, free_partition, prefix};
 use engine::rows::series::Room;
 use engine::sweep::audit::{Finding, Problem};
 use engine::sweep::sweep;
 use serde_json::json;
+use sitemap::member::Member;
 use sitemap::plan::Series;
 use table::Item;
 
@@ -236,15 +237,15 @@ fn regression_a_free_slot_without_a_row_is_not_given_twice() {
     simulated(async |sim| {
         let world = world(&sim).await;
         let (pk, sk) = world.rows(prefix::FREE).await.into_keys().next().unwrap();
-        let slot = engine::keys::free_slot(&sk).unwrap();
+        let slot = keys::free_slot(&sk).unwrap();
         let series = Series {
             site: SITE.to_owned(),
             name: pk.rsplit('#').next().unwrap().to_owned(),
         };
-        let row = engine::keys::entry(&series, slot);
+        let row = keys::entry(&series, slot);
         world.delete_row(&row.pk, &row.sk).await;
         assert!(is_clean(&find(&world, true).await.0));
-        let counter = engine::keys::series(&series);
+        let counter = keys::series(&series);
         world.delete_row(&counter.pk, &counter.sk).await;
         assert!(is_clean(&find(&world, true).await.0));
         for n in 0..6 {
@@ -254,6 +255,44 @@ fn regression_a_free_slot_without_a_row_is_not_given_twice() {
         assert_eq!(world.listed().await.len(), 10 + 6);
         let (ended, findings) = find(&world, false).await;
         assert!(is_clean(&ended), "{findings:#?}");
+        world.stop();
+    });
+}
+
+/// Tests an emptied sitemap of which only the row of its last entry is left: its counter, free slot, summary and object are lost.
+/// It must be built with its segment, or its bytes would depend on what was lost.
+#[test]
+fn regression_an_emptied_sitemap_whose_counter_is_lost_has_its_segments() {
+    simulated(async |sim| {
+        let world = world(&sim).await;
+        world.delete("post/long/").await;
+        world.settle().await;
+        let shard = ShardId {
+            series: Series {
+                site: SITE.to_owned(),
+                name: "video".to_owned(),
+            },
+            n: 1,
+        };
+        let published = async || {
+            let (_, bytes) = world.objects().get(&shard.object()).await.unwrap().unwrap();
+            let member = Member::parse(&bytes).unwrap();
+            let directory = member.directory();
+            (directory.entries(), directory.segments.len())
+        };
+        assert_eq!(published().await, (0, 1));
+        for row in [keys::series(&shard.series), keys::summary(&shard)] {
+            world.delete_row(&row.pk, &row.sk).await;
+        }
+        for (pk, sk) in world.rows(&free_partition(&shard.series)).await.into_keys() {
+            world.delete_row(&pk, &sk).await;
+        }
+        world.lose_object(&shard.object(), 0).await;
+        let (ended, findings) = find(&world, true).await;
+        assert!(is_clean(&ended), "{findings:#?}");
+        world.settle().await;
+        assert_eq!(published().await, (0, 1), "{findings:#?}");
+        assert_eq!(find(&world, false).await.1, []);
         world.stop();
     });
 }

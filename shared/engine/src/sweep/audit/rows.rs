@@ -149,8 +149,10 @@ impl Audit<'_> {
                     ids.insert(keys::page_parts(id).0.to_owned());
                     wanted.extend(rows_of(id, ledger, now));
                 }
-                (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(Some((owner, _))))) => {
-                    wanted.extend([keys::ledger(owner), keys::series(series)]);
+                (Some(RowKey::Entry(series, _)), Ok(Holds::Entry(entry))) => {
+                    let owner = entry.as_ref().map(|(owner, _)| keys::ledger(owner));
+                    wanted.extend(owner);
+                    wanted.insert(keys::series(series));
                 }
                 (_, Ok(Holds::Claim(owner, _))) => drop(wanted.insert(keys::ledger(owner))),
                 (Some(RowKey::Departed(..)), Ok(_)) => {
@@ -364,6 +366,13 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspe
             let detail = format!("it has given {}/{}", slot.n, slot.i);
             Some(Suspect::new(Problem::CounterBehind, what, detail, remedy))
         }
+        (RowKey::Entry(series, slot), Holds::Entry(None)) if !read(series, *slot, others) => {
+            // Its slot is given back by a row of its own, so only what publishing reads has to grow.
+            let remedy = Remedy::Grow(series.clone(), Extent::of_segments(slot.segment() + 1));
+            let what = format!("{}/{}", series.site, series.name);
+            let detail = format!("it does not read segment {}", slot.segment());
+            Some(Suspect::new(Problem::CounterBehind, what, detail, remedy))
+        }
         (RowKey::Free(series, slot), _) => {
             // Without its row, the counter could offer the slot again.
             let (problem, detail) = match others.get(&keys::entry(series, *slot)) {
@@ -381,11 +390,20 @@ fn look_at_row(row: &Row, others: &BTreeMap<Key, Row>, now: i64) -> Option<Suspe
 
 /// Returns whether a series' counter has offered a slot.
 fn counted(series: &Series, slot: Slot, others: &BTreeMap<Key, Row>) -> bool {
+    extent_of(series, others).is_none_or(|extent| is_counted(slot, extent))
+}
+
+/// Returns whether publishing reads the segment of a slot.
+fn read(series: &Series, slot: Slot, others: &BTreeMap<Key, Row>) -> bool {
+    extent_of(series, others).is_none_or(|extent| is_read(slot, extent))
+}
+
+/// Returns the extent of a series, or `None` if its row cannot be read, which is a finding of its own.
+fn extent_of(series: &Series, others: &BTreeMap<Key, Row>) -> Option<Option<Extent>> {
     match others.get(&keys::series(series)).map(|row| &row.holds) {
-        Some(Ok(Holds::Series(extent))) => is_counted(slot, Some(*extent)),
-        // A row that cannot be read is a finding of its own.
-        Some(_) => true,
-        None => is_counted(slot, None),
+        Some(Ok(Holds::Series(extent))) => Some(Some(*extent)),
+        Some(_) => None,
+        None => Some(None),
     }
 }
 
@@ -394,4 +412,9 @@ pub(super) fn is_counted(slot: Slot, extent: Option<Extent>) -> bool {
     extent.is_some_and(|extent| {
         slot.i < extent.positions && (slot.n, slot.i) < (extent.shards, extent.next)
     })
+}
+
+/// Returns whether publishing reads the segment of a slot of a series with this extent.
+pub(super) fn is_read(slot: Slot, extent: Option<Extent>) -> bool {
+    extent.is_some_and(|extent| slot.segment() < extent.segments())
 }

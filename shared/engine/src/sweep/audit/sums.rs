@@ -19,7 +19,7 @@ use super::checksums::{
 };
 use super::job::{Audit, Settled};
 use super::progress::{AuditProgress, AuditStep};
-use super::rows::is_counted;
+use super::rows::{is_counted, is_read};
 use crate::concurrency::concurrently;
 use crate::error::EngineError;
 use crate::rows::holding;
@@ -138,6 +138,11 @@ impl Audit<'_> {
                 }
                 (Some(RowKey::Free(..)), _) => tally.looks_on = true,
                 (Some(RowKey::Feed(_, at, _)), _) if is_over(*at, tally.place.began) => {}
+                (Some(RowKey::Entry(series, slot)), Ok(Holds::Entry(None))) => {
+                    if !is_read(*slot, self.extent(series, seen).await?) {
+                        tally.suspected.insert(sum_of_row(row));
+                    }
+                }
                 (Some(kind), Ok(holds)) => {
                     let Some(owner) = owner(row) else {
                         continue;
