@@ -3,6 +3,7 @@
 //! The functions are called directly, so that nothing else happens. `tests/outside/planted_faults.py` shows that each test fails
 //! if its step is omitted.
 
+mod departures;
 mod indexes;
 mod loads;
 mod parts;
@@ -12,13 +13,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::ingest::ingest;
-use engine::keys::{self, ShardId};
+use engine::keys::{self, ShardId, prefix};
 use engine::regenerate::Regenerator;
 use engine::regenerate::index::IndexLimits;
 use engine::stream::{EventName, Handled, StreamRecord};
 use objects::{Closure, ObjectKey, SiteFile};
 use serde_json::{Value, json};
 use sitemap::plan::Series;
+use sitemap::time::When;
 use table::Item;
 
 use super::calls::{Fuse, Gate, Watcher, overtaken};
@@ -216,6 +218,21 @@ fn a_run_that_read_an_older_record_commits_nothing_after_one_that_had_nothing_to
         overtaken(&gate, zombie, bench.edit(&day(1))).await;
         bench.publish(&bench.fast).await;
         assert!(says(&bench.document(&object()).await, 1));
+    });
+}
+
+/// Tests the order of fence and clock. A run that read the clock first would list the page for as long as it takes to look again.
+#[test]
+fn a_page_that_expires_while_a_run_takes_its_fence_is_never_listed() {
+    simulated(async |sim| {
+        let bench = Bench::released(&sim, &[]).await;
+        let over = When::at(bench.world.clock.now() + 60).to_string();
+        bench.put(&with(&day(1), json!({"expires_at": over}))).await;
+        let gate = Arc::new(Gate::behind("UpdateItem", "post/a"));
+        let slow = bench.slow(&gate);
+        let zombie = async { reconcile(&slow, "post/a").await };
+        overtaken(&gate, zombie, async { bench.world.clock.leap(61) }).await;
+        assert!(bench.world.rows(prefix::SEGMENT).await.is_empty());
     });
 }
 
