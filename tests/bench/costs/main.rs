@@ -17,7 +17,7 @@ use aws::S3Objects;
 use count::{Counter, Tallies, Tally};
 use engine::keys::prefix;
 use engine::metrics::Metrics;
-use front::SITE_HOST_HEADER;
+use front::{SITE_HOST_HEADER, SiteFront};
 use harness::{SITE, World, post, with};
 use http::{Method, Request};
 use http_body_util::BodyExt;
@@ -50,6 +50,11 @@ struct Site {
     batch: Tallies,
     sweep: Tallies,
     audit: Tallies,
+    /// A listed page that moves or is gone, and one that moves on.
+    departure: Tallies,
+    move_on: Tallies,
+    /// The bytes of the row of a page that departed, and of an entry.
+    departed_row: (f64, f64),
     /// The kinds of requests, with the bytes of an answer's body.
     requests: Vec<(&'static str, Tallies, f64)>,
     /// The bytes of all rows, and their number.
@@ -90,6 +95,23 @@ fn edited(n: u32) -> Value {
         &page(n, "Edited"),
         json!({"modified_at": "2026-02-01T00:00:00Z"}),
     )
+}
+
+/// Returns the n-th page that departs: elsewhere, to a page of the site, or gone. In another round it has another target.
+fn departed(n: u32, pages: u32, round: usize) -> Value {
+    let left = page(n * (pages / CHANGES), "Page");
+    let fields = match n % 3 {
+        0 => json!({"moved_to": format!("https://elsewhere.example/{round}/{n}")}),
+        1 => json!({"moved_to": format!("/listed/{round}/{n}")}),
+        _ => json!({"gone": true, "title": format!("Gone {round}")}),
+    };
+    with(&left, fields)
+}
+
+/// Returns the path of a page.
+fn path(record: &Value) -> String {
+    let url = record["url"].as_str().expect("a URL");
+    url.split_once(SITE).expect("of the site").1.to_owned()
 }
 
 async fn site(pages: u32) -> Site {
@@ -145,7 +167,22 @@ async fn site(pages: u32) -> Site {
     let idle = sweep[SWEEP].times(audit[SWEEP].invocations);
     audit.insert(SWEEP, audit[SWEEP] - idle);
 
-    let requests = requests(&world, &counter).await;
+    let mut departures = [Tallies::new(), Tallies::new()];
+    for (round, tallies) in departures.iter_mut().enumerate() {
+        counter.take();
+        for n in 0..CHANGES {
+            world.put(&departed(n, pages, round)).await;
+            world.settle().await;
+        }
+        *tallies = per(without_sweep(counter.take()), f64::from(CHANGES));
+    }
+    let [departure, move_on] = departures;
+    let a_row = async |prefix: &str| {
+        let rows = world.rows(prefix).await.len() as f64;
+        bytes_of(&world, prefix).await / rows
+    };
+    let departed_row = (a_row(prefix::MOVED).await, a_row(prefix::SEGMENT).await);
+    let requests = requests(&world, &counter, pages).await;
     let rows = bytes_of(&world, "").await;
     let items = world.rows("").await.len() as f64;
     let summaries = world.rows(prefix::INDEX).await.len();
@@ -159,6 +196,9 @@ async fn site(pages: u32) -> Site {
         batch,
         sweep,
         audit,
+        departure,
+        move_on,
+        departed_row,
         requests,
         rows,
         items,
@@ -203,32 +243,39 @@ async fn objects(world: &World) -> f64 {
 }
 
 /// Sends requests to the function itself, as the CDN does if it has no copy.
-async fn requests(world: &World, counter: &Counter) -> Vec<(&'static str, Tallies, f64)> {
+async fn requests(
+    world: &World,
+    counter: &Counter,
+    pages: u32,
+) -> Vec<(&'static str, Tallies, f64)> {
     let stack = &world.stack;
     let interceptors = vec![counter.interceptor()];
     let aws = Aws::on_loopback(&stack.dynamodb_endpoint, &stack.s3_endpoint, interceptors);
-    let objects = S3Objects::new(aws, BUCKET.to_owned());
-    let front = site_front(Arc::new(objects), world.clock.clone(), Metrics::default());
+    let objects = Arc::new(S3Objects::new(aws, BUCKET.to_owned()));
+    let fresh = || site_front(objects.clone(), world.clock.clone(), Metrics::default());
+    let front = fresh();
     let observer: Arc<dyn Observer> = Arc::new(counter.clone());
-    let ask = async |path: &str, headers: &[(&str, &str)]| {
+    let ask_of = async |front: &SiteFront, path: &str, headers: &[(&str, &str)]| {
         let mut request = Request::builder().method(Method::GET).uri(path);
         for (name, value) in [(SITE_HOST_HEADER, SITE)].iter().chain(headers) {
             request = request.header(*name, *value);
         }
         let request = request.body(()).expect("a request");
         let running = async {
-            let response = respond(&front, request).await;
+            let response = respond(front, request).await;
             let (parts, body) = response.into_parts();
             let bytes = body.collect().await.expect("a whole body").to_bytes();
             (parts, bytes.len())
         };
         invoke(HTTP, Some(observer.clone()), running).await
     };
+    let ask = async |path: &str, headers: &[(&str, &str)]| ask_of(&front, path, headers).await;
     let gzip = [("accept-encoding", "gzip")];
     let (head, _) = ask("/post-sitemap.xml", &gzip).await;
     let etag = head.headers["etag"].to_str().expect("a text").to_owned();
     let current = [gzip[0], ("if-none-match", etag.as_str())];
     let mut kinds = Vec::new();
+    let [elsewhere, on_site, gone] = [0, 1, 2].map(|n| path(&departed(n, pages, 0)));
     for (kind, path, headers, status) in [
         ("index", "/sitemap_index.xml", &gzip[..], 200),
         ("sitemap, gzip", "/post-sitemap.xml", &gzip[..], 200),
@@ -237,11 +284,38 @@ async fn requests(world: &World, counter: &Counter) -> Vec<(&'static str, Tallie
         ("redirect", "/sitemap.xml", &[], 301),
         ("unknown sitemap", "/page-sitemap.xml", &gzip[..], 404),
         ("unknown path", "/whatever", &[], 404),
+        ("page that moved elsewhere", &*elsewhere, &[], 301),
+        ("page that moved on the site", &on_site, &[], 301),
+        ("page that is gone", &gone, &[], 410),
     ] {
         counter.take();
         let mut bytes = 0;
         for _ in 0..REQUESTS {
             let (head, length) = ask(path, headers).await;
+            assert_eq!(head.status, status, "{path}");
+            bytes += length;
+        }
+        let tallies = per(only(counter.take(), HTTP), f64::from(REQUESTS));
+        kinds.push((kind, tallies, bytes as f64 / f64::from(REQUESTS)));
+    }
+    for (kind, path, headers, status) in [
+        (
+            "first answer: sitemap, gzip",
+            "/post-sitemap.xml",
+            &gzip[..],
+            200,
+        ),
+        (
+            "first answer: page that moved elsewhere",
+            &*elsewhere,
+            &[],
+            301,
+        ),
+    ] {
+        counter.take();
+        let mut bytes = 0;
+        for _ in 0..REQUESTS {
+            let (head, length) = ask_of(&fresh(), path, headers).await;
             assert_eq!(head.status, status, "{path}");
             bytes += length;
         }

@@ -147,6 +147,8 @@ pub(crate) fn print(small: &Site, large: &Site) {
             &format!("audit, {pages} pages"),
             &per(&site.audit, pages / 1_000.0),
         );
+        rows(&format!("a page departs, {pages} pages"), &site.departure);
+        rows(&format!("it moves on, {pages} pages"), &site.move_on);
         rows(&format!("idle sweep, {pages} pages"), &site.sweep);
         rows(
             &format!("first load, {pages} pages"),
@@ -165,6 +167,18 @@ pub(crate) fn print(small: &Site, large: &Site) {
         println!("| {kind} | {} |", numbers.join(" | "));
     }
 
+    let of = |name: &str| {
+        let mut kinds = large.requests.iter();
+        let (_, tallies, _) = kinds.find(|(kind, ..)| *kind == name).expect("a kind");
+        tallies[HTTP].cpu_ms + tallies[HTTP].wait_ms
+    };
+    let [moved, sitemap] = ["page that moved elsewhere", "sitemap, gzip"]
+        .map(|kind| of(&format!("first answer: {kind}")));
+    let (row, entry) = large.departed_row;
+    println!(
+        "\nThe first answer for a page that moved takes {:.2} of that of a sitemap; its row has {row:.0} bytes, and an entry's {entry:.0}.",
+        moved / sitemap
+    );
     println!("\n## Computed (US dollars)\n");
     println!(
         "| | DynamoDB writes | reads | S3 | Lambda | CDN | all |\n|---|---|---|---|---|---|---|"
@@ -180,6 +194,11 @@ pub(crate) fn print(small: &Site, large: &Site) {
     priced("the same, a million pages", &million(&change), 0.0);
     priced("a million changes at once", &million(&large.batch), 0.0);
     let load = per(&large.first_load, large.pages);
+    priced(
+        "a million pages that depart, one at a time",
+        &million(&large.departure),
+        0.0,
+    );
     priced("first load of a million pages", &million(&load), 0.0);
     let (request, bytes) = request(large);
     let cdn = price::of_cdn(1e6, 1e6 * bytes / GB);
