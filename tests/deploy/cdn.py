@@ -186,21 +186,27 @@ def directives(headers):
 
 
 class Cdn:
-    """The distribution in front of `origin`, a (host, port), while it is entered."""
+    """The distribution in front of `origin`, a (host, port), while it is entered. `site` answers for the site's own origin: it gets
+    a path with its query and headers, and returns a status, headers and a body."""
 
-    def __init__(self, stack, origin):
-        self.stack, self.origin = stack, origin
+    def __init__(self, stack, origin, site=None):
+        self.stack, self.origin, self.site = stack, origin, site
         self.config = stack.resource("Distribution")["DistributionConfig"]
-        self.function = ViewerRequest(stack.resource("ViewerRequest")["FunctionCode"])
+        self.groups = {one["Id"]: one for one in self.config.get("OriginGroups", {}).get("Items", [])}
+        # By the names of their resources.
+        associated = {one["FunctionARN"] for behaviour in self.behaviours() for one in behaviour.get("FunctionAssociations", [])}
+        self.functions = {name: ViewerRequest(stack.resource(name)["FunctionCode"]) for name in associated}
         self.errors = {one["ErrorCode"]: one["ErrorCachingMinTTL"] for one in self.config.get("CustomErrorResponses", [])}
         self.kept, self.now, self.asked = {}, 0, []
 
     def __enter__(self):
-        self.function.__enter__()
+        for function in self.functions.values():
+            function.__enter__()
         return self
 
     def __exit__(self, *failed):
-        self.function.__exit__(*failed)
+        for function in self.functions.values():
+            function.__exit__(*failed)
 
     def behaviours(self):
         """All of them; the default is the last."""
@@ -213,15 +219,21 @@ class Cdn:
         policy = behaviour["CachePolicyId"]
         return MANAGED.get(policy) or self.stack.resource(policy)["CachePolicyConfig"]
 
-    def get(self, url, headers=(), host="www.example.com"):
-        """What a viewer gets; None if it is the site's to answer."""
+    def get(self, url, headers=(), host="www.example.com", method="GET"):
+        """What a viewer gets; None if it is the site's alone to answer."""
         path, _, query = url.partition("?")
         behaviour = self.behaviour(path)
-        if behaviour["TargetOriginId"] != "waymark":
+        if behaviour["TargetOriginId"] == "site":
             return None
+        # DownloadDistValuesCacheBehavior.html: the default is GET and HEAD.
+        if method not in behaviour.get("AllowedMethods", ["GET", "HEAD"]):
+            return Answer(403, {}, b"", False)
         headers = [("host", host), *((name.lower(), value) for name, value in headers)]
         pairs = [tuple(pair.partition("=")[::2]) for pair in query.split("&") if pair]
-        request = self.function({"method": "GET", "uri": path, "querystring": fields(pairs), "headers": fields(headers), "cookies": {}})
+        function = self.functions[behaviour["FunctionAssociations"][0]["FunctionARN"]]
+        request = function({"method": method, "uri": path, "querystring": fields(pairs), "headers": fields(headers), "cookies": {}})
+        if group := self.groups.get(behaviour["TargetOriginId"]):
+            return self.failed_over(group, behaviour, request, query)
         policy = self.policy(behaviour)
         in_key = policy["ParametersInCacheKeyAndForwardedToOrigin"]
         # A policy that had more in the key would be another model.
@@ -239,14 +251,35 @@ class Cdn:
         status, sent, body = answer
         return Answer(status, self.headers(sent, behaviour), body, hit)
 
-    def fetch(self, path, coding):
+    def failed_over(self, group, behaviour, request, query):
+        """What a viewer gets of an origin group (high_availability_origin_failover.html): the second member is asked if the first
+        answers with one of the statuses. Both get what the policies forward."""
+        assert [one["OriginId"] for one in group["Members"]["Items"]] == ["site", "waymark"], group
+        # using-managed-cache-policies.html and using-managed-origin-request-policies.html: CachingDisabled, AllViewerExceptHostHeader.
+        # A behaviour with others would be another model.
+        policies = behaviour["CachePolicyId"], behaviour["OriginRequestPolicyId"]
+        assert policies == ("4135ea2d-6df8-44a3-9df3-4b5a84be39ad", "b689b0a8-53d0-40ab-baf2-68738e2966ac"), behaviour
+        forwarded = [(name, one["value"]) for name, field in request["headers"].items() if name != "host"
+                     for one in field.get("multiValue") or [field]]
+        url = request["uri"] + (f"?{query}" if query else "")
+        status, sent, body = self.site(url, forwarded)
+        if status in group["FailoverCriteria"]["StatusCodes"]["Items"]:
+            status, sent, body = self.fetch(url, "", forwarded, request["method"])
+        return Answer(status, dict(sent), body, False)
+
+    def fetch(self, path, coding, forwarded=(), method="GET"):
         """What the origin answers. Its Host is its own name, which the local stack would take for a site: here there is none."""
         self.asked.append((path, coding))
         connection = http.client.HTTPConnection(*self.origin, timeout=ORIGIN_SECONDS)
-        connection.putrequest("GET", urllib.parse.quote(path, safe="/%:@!$&'()*+,;=~"), skip_host=True, skip_accept_encoding=True)
+        connection.putrequest(method, urllib.parse.quote(path, safe="/%:@!$&'()*+,;=~?"), skip_host=True, skip_accept_encoding=True)
         connection.putheader("User-Agent", "Amazon CloudFront")
         if coding:
             connection.putheader("Accept-Encoding", coding)
+        for name, value in forwarded:
+            # The local stack does what a CDN does: it names the site by Host alone.
+            name = "host" if name == "x-waymark-host" else name
+            if name != "user-agent":
+                connection.putheader(name, value)
         connection.endheaders()
         answer = connection.getresponse()
         body = answer.read()

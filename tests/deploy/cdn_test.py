@@ -36,6 +36,7 @@ FREE_BEHAVIOURS, PRO_BEHAVIOURS = 5, 10
 DOCUMENTS = ["/sitemap_index.xml", "/page-sitemap.xml", "/page-sitemap.xml.gz", "/page-sitemap.txt", "/page-sitemap.txt.gz",
              "/robots.txt", "/feed.atom", "/sitemap.css", "/sitemap.xsl", "/sitemap-view.js", "/sitemap-view.css", "/sitemap.xml",
              "/page-sitemap1.xml", "/none-sitemap.xml", f"/{KEY}.txt"]
+NOT_FOUND = "<!doctype html><title>Nothing here</title>"
 CHROME = ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36")
 GOOGLEBOT = ("User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)")
 NAVIGATION = ("Sec-Fetch-Dest", "document")
@@ -63,7 +64,7 @@ PAGES = """
 def parameters(**changed):
     return {"HttpFunctionArn": "arn", "HttpFunctionUrl": "https://f.lambda-url.r.on.aws/", "HttpAuth": "AWS_IAM", "Aliases": SITE,
             "CertificateArn": "arn", "SiteOrigin": "origin.example.com", "RobotsTxt": "generated", "LlmsTxt": "site", "IndexNowKey": KEY, "LogBucket": "",
-            "CdnPaths": "all", "CdnCachePolicy": OWN, "CdnHeadersPolicy": "own", "CdnWebAclArn": "",
+            "MovedPaths": "", "MovedStatus": "404", "CdnPaths": "all", "CdnCachePolicy": OWN, "CdnHeadersPolicy": "own", "CdnWebAclArn": "",
             "CdnPriceClass": "PriceClass_All"} | changed
 
 
@@ -77,8 +78,10 @@ class Origin:
     def __init__(self, waymark, folder):
         content, log, self.log = (folder / name for name in ["content.jsonl", "ready", "log"])
         dates = {"status": "published", "modified_at": "2026-01-02T03:04:05Z"}
-        records = [{"id": f"site/{SITE}", "type": "site", "site": SITE, "indexnow_key": KEY}, {"id": f"site/{OTHER}", "type": "site", "site": OTHER}]
+        records = [{"id": f"site/{SITE}", "type": "site", "site": SITE, "indexnow_key": KEY, "not_found_page": NOT_FOUND}, {"id": f"site/{OTHER}", "type": "site", "site": OTHER}]
         records += [{"id": f"page/{site}/{n}", "type": "page", "url": f"https://{site}/{n}/", **dates} for site in [SITE, OTHER] for n in range(40)]
+        records += [{"id": "page/moved", "type": "page", "url": f"https://{SITE}/blog/old/", "moved_to": f"https://{SITE}/1/", **dates},
+                    {"id": "page/gone", "type": "page", "url": f"https://{SITE}/blog/gone/", "gone": True, **dates}]
         content.write_text("".join(json.dumps(record) + "\n" for record in records))
         ports = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]
         with open(log, "w") as out, open(self.log, "w") as error:
@@ -174,6 +177,18 @@ class Paths(unittest.TestCase):
             self.assertEqual(chosen_stack.resource("HeadersPolicy") is None, chosen != "own")
             for behaviour in Cdn(chosen_stack, None).behaviours()[:-1]:
                 self.assertEqual(behaviour.get("ResponseHeadersPolicyId"), expected)
+
+
+class Site:
+    """The site's own origin, as a function of the model."""
+
+    def __init__(self, missing):
+        self.missing, self.asked = missing, []
+
+    def __call__(self, url, headers):
+        self.asked.append((url, dict(headers)))
+        found = {"/blog/": 200, "/blog/secret": 403, "/blog/broken": 500}
+        return found.get(url.partition("?")[0], self.missing), [("content-type", "text/html"), ("x-from", "site")], b"the site's"
 
 
 class Behind(unittest.TestCase):
@@ -279,6 +294,50 @@ class Behind(unittest.TestCase):
             # It has changed nothing of what others get.
             self.assertEqual(cdn.get("/page-sitemap.xml").body, self.origin.direct("/page-sitemap.xml")[2])
 
+    def moved(self, missing=404, **changed):
+        site = Site(missing)
+        cdn = Cdn(stack(MovedPaths="/blog/*", **changed), self.origin.address, site)
+        self.enterContext(cdn)
+        return cdn, site
+
+    def test_what_the_site_does_not_find_waymark_answers(self):
+        for missing, status in [(404, "404"), (403, "403-404"), (404, "403-404")]:
+            cdn, site = self.moved(missing, MovedStatus=status)
+            for method in ["GET", "HEAD"]:
+                for headers in [[], [NAVIGATION, CHROME], [GOOGLEBOT], [("X-Waymark-Host", OTHER)]]:
+                    found = cdn.get("/blog/", headers, method=method)
+                    self.assertEqual((found.status, found.headers["x-from"]), (200, "site"))
+                    old = cdn.get("/blog/old/?utm=1", headers, method=method)
+                    self.assertEqual((old.status, old.headers["location"]), (301, f"https://{SITE}/1/"), f"{missing} {headers}")
+                    self.assertNotIn("x-robots-tag", old.headers)
+                    self.assertEqual(cdn.get("/blog/gone/", headers, method=method).status, 410)
+                    none = cdn.get("/blog/none/", headers, method=method)
+                    self.assertEqual((none.status, none.headers["content-type"]), (404, "text/html; charset=utf-8"))
+                    self.assertEqual(none.body.decode(), NOT_FOUND if method == "GET" else "")
+            # Of another host there is neither such a page nor a page for 404.
+            for host in [OTHER, "none.example", "../" + SITE]:
+                other = cdn.get("/blog/old/", host=host)
+                self.assertEqual((other.status, other.body), (404, b"Not found\n"), host)
+            self.assertNotIn("host", {name for _, headers in site.asked for name in headers}, "each origin gets its own name")
+
+    def test_no_other_answer_of_the_site_is_taken(self):
+        cdn, site = self.moved()
+        for path, status in [("/blog/secret", 403), ("/blog/broken", 500)]:
+            self.assertEqual(cdn.get(path).status, status)
+        asked = len(site.asked)
+        self.assertEqual(cdn.get("/blog/old/", method="POST").status, 403, "CloudFront's own")
+        self.assertIsNone(cdn.get("/other/none/"), "the default behaviour is the site's alone")
+        # The sitemaps' own paths come first.
+        self.assertEqual(cdn.get("/blog/sitemap.xml").body, self.cdn().get("/blog/sitemap.xml").body)
+        self.assertEqual((len(site.asked), cdn.asked), (asked, [(f"{PREFIX}{SITE}/document/blog/sitemap.xml", "")]))
+
+    def test_without_moved_paths_nothing_is_there_for_them(self):
+        for without in [stack(), stack(MovedPaths="/blog/*", SiteOrigin="")]:
+            self.assertIsNone(without.resource("MovedRequest"))
+            cdn = Cdn(without, None)
+            self.assertEqual(cdn.groups, {})
+            self.assertNotIn("site-then-waymark", [one["TargetOriginId"] for one in cdn.behaviours()])
+
     def test_headers_of_lambdas_do_not_reach_viewers(self):
         cdn = self.cdn()
         behaviour = cdn.behaviour("/robots.txt")
@@ -315,7 +374,7 @@ class Behind(unittest.TestCase):
                 if asked not in answers:
                     plain = [("Accept-Encoding", "gzip")] * asked[1] + [NAVIGATION, CHROME] * sees_view
                     # Under no host there is nothing.
-                    answers[asked] = self.origin.direct(*(path, plain, host) if host else ("/nothing", plain))
+                    answers[asked] = self.origin.direct(*(path, plain, host) if host else ("/nothing", plain, "none.example"))
                 status, sent, body = answers[asked]
                 answer = cdn.get(path + query, headers, said)
                 self.assertEqual((answer.status, answer.body), (status, body), f"{policy} {said}{path}{query} {headers}")

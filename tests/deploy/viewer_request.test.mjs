@@ -1,4 +1,4 @@
-// The viewer-request function, on events as CloudFront makes them.
+// The viewer-request functions, on events as CloudFront makes them.
 //
 //     node --test tests/deploy/viewer_request.test.mjs
 //     NJS=/usr/bin/njs node --test tests/deploy/viewer_request.test.mjs
@@ -13,6 +13,7 @@ import vm from 'node:vm';
 
 const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const SOURCE = read('infra/cdn/viewer-request.js');
+const MOVED = read('infra/cdn/moved-request.js');
 
 // https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html#limits-functions
 const MAX_FUNCTION_BYTES = 10_240;
@@ -66,13 +67,22 @@ const [, SITE_HOST_HEADER] = read('shared/front/src/site_header.rs').match(/SITE
 const [, PREFIX] = read('shared/front/src/cdn_path.rs').match(/EDGE_PREFIX: &str = "([^"]+)"/);
 const EDGE = new RegExp(`^${PREFIX}([^/]+)/(view|document)(/.*)$`);
 
-const context = vm.createContext({});
-vm.runInContext(`'use strict';${SOURCE}`, context);
 const call = (json) => `JSON.stringify(handler(JSON.parse(${JSON.stringify(json)})))`;
-const engines = { node: (json) => vm.runInContext(call(json), context, { timeout: 1000 }) };
-if (process.env.NJS) {
-  engines.njs = (json) => execFileSync(process.env.NJS, ['-c', `${SOURCE}\nconsole.log(${call(json)});`], { encoding: 'utf8', timeout: 60_000 });
+
+/// The engines that run a function's source, and node's context of it.
+function running(source) {
+  const context = vm.createContext({});
+  vm.runInContext(`'use strict';${source}`, context);
+  const engines = { node: (json) => vm.runInContext(call(json), context, { timeout: 1000 }) };
+  if (process.env.NJS) {
+    // It logs no more than 2,048 bytes of a text.
+    const log = (json) => `var said = ${call(json)}; for (var i = 0; i < said.length; i += 1000) console.log(said.slice(i, i + 1000));`;
+    engines.njs = (json) => execFileSync(process.env.NJS, ['-c', `${source}\n${log(json)}`], { encoding: 'utf8', timeout: 60_000 }).replace(/\n/g, '');
+  }
+  return { context, engines };
 }
+
+const { context, engines } = running(SOURCE);
 
 /// What becomes of a request: of what CloudFront would refuse, an error; else what the origin and the cache's key get.
 function answered(headers, options, engine = engines.node) {
@@ -159,6 +169,17 @@ for (const [name, engine] of Object.entries(engines)) {
   });
 }
 
+for (const [name, engine] of Object.entries(running(MOVED).engines)) {
+  test(`a request for the site names its host in a header, and is else as it was, in ${name}`, () => {
+    for (const [what, headers, options, expected] of CASES) {
+      const before = event(headers, options);
+      const request = JSON.parse(engine(JSON.stringify(before)));
+      const named = { ...before.request.headers, [SITE_HOST_HEADER]: { value: expected.host } };
+      assert.deepEqual(request, { ...before.request, headers: named }, what);
+    }
+  });
+}
+
 test('a request of any length is reduced in no time', () => {
   const long = (head, unit) => head + unit.repeat((MAX_REQUEST_BYTES - head.length) / unit.length);
   const begun = process.cpuUsage();
@@ -229,13 +250,13 @@ test('whoever sees the view here would see it without this function', () => {
   assert.ok(seen.view > 400 && seen.document > 400, JSON.stringify(seen));
 });
 
-test('CloudFront takes the file as it is', () => {
-  assert.ok(Buffer.byteLength(SOURCE) < MAX_FUNCTION_BYTES);
+for (const source of [SOURCE, MOVED]) test('CloudFront takes the file as it is', () => {
+  assert.ok(Buffer.byteLength(source) < MAX_FUNCTION_BYTES);
   // The template holds the same text: nothing of it may be taken for CloudFormation's or YAML's.
-  assert.match(SOURCE, /^[\n -~]*\n$/);
-  assert.doesNotMatch(SOURCE, /\$\{| $|\n\n$/m);
+  assert.match(source, /^[\n -~]*\n$/);
+  assert.doesNotMatch(source, /\$\{| $|\n\n$/m);
   // What the runtime does not have: https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/functions-javascript-runtime-20.html
-  const code = SOURCE.replace(/ *\/\/.*/g, '');
+  const code = source.replace(/ *\/\/.*/g, '');
   assert.match(code, /function handler\(event\)/);
   assert.doesNotMatch(code, /\b(import|export|class|of|eval|Function|require|setTimeout)\b|\bfetch\(|\?\.|\?\?/);
 });

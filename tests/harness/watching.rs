@@ -107,29 +107,41 @@ pub fn is_made(template: &Value, resource: &Value, monitoring: Monitoring) -> bo
     let condition = &resource["Condition"];
     assert!(!resource["Type"].is_null() || !resource["Value"].is_null());
     condition.is_null()
-        || condition.as_str().is_some_and(|name| {
-            let condition = &template["Conditions"][name];
-            assert!(!condition.is_null(), "{name} is a condition");
-            holds(condition, monitoring)
-        })
+        || condition
+            .as_str()
+            .is_some_and(|name| is_met(template, name, monitoring))
 }
 
-/// Returns whether a condition on the level holds.
-fn holds(condition: &Value, monitoring: Monitoring) -> bool {
+/// Returns whether the condition with this name holds.
+fn is_met(template: &Value, name: &str, monitoring: Monitoring) -> bool {
+    let condition = &template["Conditions"][name];
+    assert!(!condition.is_null(), "{name} is a condition");
+    holds(template, condition, monitoring)
+}
+
+/// Returns whether a condition on the level holds. No paths of the site are Waymark's (`MovedPaths`), as by default.
+fn holds(template: &Value, condition: &Value, monitoring: Monitoring) -> bool {
     let text = |value: &Value| match value {
-        Value::Tagged(reference) if reference.tag == "!Ref" => {
-            assert_eq!(reference.value.as_str(), Some("Monitoring"));
-            monitoring.name().to_owned()
-        }
+        Value::Tagged(reference) if reference.tag == "!Ref" => match reference.value.as_str() {
+            Some("Monitoring") => monitoring.name().to_owned(),
+            Some("MovedPaths") => String::new(),
+            other => panic!("a parameter that this does not know: {other:?}"),
+        },
         value => value.as_str().expect("a text").to_owned(),
     };
     let Value::Tagged(function) = condition else {
         panic!("not a condition: {condition:?}");
     };
+    if function.tag == "!Condition" {
+        let name = function.value.as_str().expect("a name");
+        return is_met(template, name, monitoring);
+    }
     let operands = function.value.as_sequence().expect("operands");
+    let holds = |condition: &Value| holds(template, condition, monitoring);
     match (function.tag.to_string().as_str(), operands.as_slice()) {
         ("!Equals", [one, other]) => text(one) == text(other),
-        ("!Not", [condition]) => !holds(condition, monitoring),
+        ("!Not", [condition]) => !holds(condition),
+        ("!And", conditions) => conditions.iter().all(holds),
         other => panic!("a condition that this does not know: {other:?}"),
     }
 }

@@ -56,6 +56,8 @@ const ASSET_CACHE_CONTROL: HeaderValue =
 /// than crawlers wait by themselves.
 const RETRY_AFTER_SECONDS: u64 = 30;
 
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+
 const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 /// The front of the sites in a bucket, for crawlers and people.
@@ -211,19 +213,21 @@ impl SiteFront {
         })
     }
 
-    /// Returns the answer for a path that is no published file: where its page went, or the 404.
+    /// Returns the answer for a path that is no published file: where its page went, or the site's own 404.
     async fn departed(&self, site: &str, asked: &Asked<'_>) -> Result<Response<Body>, ObjectError> {
         let now = self.runtime.now();
         // Most paths are nobody's: a file that was just read says enough.
         let file = self.sites.get(&*self.objects, site, now, |_| false).await?;
-        let file = file.filter(|file| file.public);
-        let Some((file, max_age)) = file.and_then(|file| Some((file.clone(), file.departures?)))
-        else {
+        let Some(file) = file else {
             return Ok(absent(asked.reader));
         };
-        let found = departed::find(&*self.objects, &file, asked.path).await?;
-        let answer = found.map(|departure| departed::response(&departure, max_age));
-        Ok(answer.unwrap_or_else(|| absent(asked.reader)))
+        if let Some(max_age) = file.departures.filter(|_| file.public)
+            && let Some(departure) = departed::find(&*self.objects, &file, asked.path).await?
+        {
+            return Ok(departed::response(&departure, max_age));
+        }
+        let page = file.not_found_page.as_ref();
+        Ok(page.map_or_else(|| absent(asked.reader), |page| not_found(page)))
     }
 
     /// Returns the view of a published object. Returns `None` if there is no object to show.
@@ -379,6 +383,13 @@ fn absent(reader: Reader) -> Response<Body> {
     let (mut headers, page) = view::page();
     headers.insert(CACHE_CONTROL, view::PRIVATE);
     response(StatusCode::NOT_FOUND, headers, body::full(page))
+}
+
+/// Returns the 404 with a page of the site's own.
+fn not_found(page: &str) -> Response<Body> {
+    let mut response = plain(StatusCode::NOT_FOUND, BRIEF, page.to_owned());
+    response.headers_mut().insert(CONTENT_TYPE, HTML);
+    response
 }
 
 fn method_not_allowed() -> Response<Body> {

@@ -38,6 +38,9 @@ pub struct SiteFile {
     /// Seconds for which caches may keep the answers for pages that departed from their addresses. `None` if no page did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departures: Option<u32>,
+    /// The HTML page for the 404 of a path that is no published file. `None` if the site has none of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_found_page: Option<String>,
     /// Seconds for which an emptied or closed shard is still served as an empty document: longer than any cached index lives.
     pub emptied_grace_seconds: i64,
 }
@@ -188,6 +191,7 @@ mod tests {
             indexnow_key: None,
             llms: false,
             departures: None,
+            not_found_page: None,
             emptied_grace_seconds: 1,
         }
     }

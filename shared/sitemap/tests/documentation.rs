@@ -150,6 +150,10 @@ fn the_limits_are_those_of_the_code() {
             "moves that are followed for one answer",
             size(departures::MAX_HOPS),
         ),
+        (
+            "bytes of a site's own page for 404",
+            size(site::MAX_NOT_FOUND_BYTES),
+        ),
         ("bytes of a field mapping", size(mapping::MAX_MAPPING_BYTES)),
     ];
     assert_eq!(listed, BTreeMap::from(expected));

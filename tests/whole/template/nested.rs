@@ -111,6 +111,9 @@ fn the_distribution_keys_by_what_answers_depend_on_and_may_call_the_function() {
         file("infra/cdn/viewer-request.js"),
         "infra/cdn/viewer-request.js, but for one value"
     );
+    let moved = &resources["MovedRequest"]["Properties"]["FunctionCode"];
+    assert_eq!(moved.as_str().unwrap(), file("infra/cdn/moved-request.js"));
+    assert!(file("infra/cdn/moved-request.js").contains(front::SITE_HOST_HEADER));
     assert!(code.contains(&format!("const PREFIX = '{}';", front::EDGE_PREFIX)));
     assert!(code.contains(&format!("headers['{}']", front::SITE_HOST_HEADER)));
     assert!(code.len() <= function_bytes);

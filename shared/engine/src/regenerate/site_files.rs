@@ -110,6 +110,7 @@ fn site_file(row: &SiteRow) -> String {
         indexnow_key: row.settings.indexnow_key.clone(),
         llms: row.settings.llms.is_some(),
         departures: row.departures.then_some(row.settings.moved_max_age),
+        not_found_page: row.settings.not_found_page.clone(),
         emptied_grace_seconds: EMPTIED_GRACE_SECONDS,
     };
     serde_json::to_string(&file).expect("a site file has text keys alone")

@@ -108,3 +108,42 @@ async fn a_closed_site_and_a_damaged_file_say_nothing() {
     fixture.wait(front::SITE_FILE_TTL_SECONDS);
     assert_eq!(fixture.get("/a", &[]).await.status, 404);
 }
+
+/// A part of a site file with a page of its own for 404.
+const NOT_FOUND: &str = r#""departures":60,"not_found_page":"<h1>Not here</h1>","#;
+
+#[tokio::test]
+async fn the_sites_own_404_is_for_paths_of_no_published_file() {
+    let fixture = Fixture::new();
+    depart(&fixture, &[("/a", Departure::Gone)]);
+    for public in [true, false] {
+        fixture.bucket.site_file_with(SITE, public, NOT_FOUND);
+        fixture.wait(front::SITE_FILE_TTL_SECONDS);
+        let navigation = [("sec-fetch-dest", "document")];
+        for headers in [&[][..], &navigation] {
+            let answer = fixture.get("/nowhere", headers).await;
+            assert_eq!(
+                (answer.status.as_u16(), answer.text()),
+                (404, "<h1>Not here</h1>")
+            );
+            assert_eq!(
+                answer.header("content-type"),
+                Some("text/html; charset=utf-8")
+            );
+            assert_eq!(
+                answer.header("cache-control"),
+                Some("public, max-age=60, s-maxage=60")
+            );
+        }
+        let head = fixture.head("/nowhere", &[]).await;
+        assert_eq!((head.status.as_u16(), head.text()), (404, ""));
+        let answer = fixture.get("/none-sitemap.xml", &[]).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.text()),
+            (404, "Not found\n")
+        );
+    }
+    fixture.bucket.site_file_with(SITE, true, NOT_FOUND);
+    fixture.wait(front::SITE_FILE_TTL_SECONDS);
+    assert_eq!(fixture.get("/a", &[]).await.status, 410);
+}

@@ -6,8 +6,8 @@ use strsim::levenshtein;
 use super::robots;
 use super::settings::{
     FOREIGN_INDEX_SERIES, INDEXNOW_KEY_CHARS, Llms, MAX_BYTES, MAX_ENTRIES, MAX_LLMS_TYPES,
-    MAX_MOVED_MAX_AGE, MAX_TEXT_BYTES, MAX_TYPES, MIN_BYTES, PART_PLACE, SITE_TYPE, SiteSettings,
-    TypeSettings, URL_PLACE, is_indexnow_key,
+    MAX_MOVED_MAX_AGE, MAX_NOT_FOUND_BYTES, MAX_TEXT_BYTES, MAX_TYPES, MIN_BYTES, PART_PLACE,
+    SITE_TYPE, SiteSettings, TypeSettings, URL_PLACE, is_indexnow_key,
 };
 use crate::format::entry::{ChangeFreq, Priority};
 use crate::language;
@@ -18,7 +18,7 @@ use crate::series::{MAX_TYPE_BYTES, is_type_name};
 /// The most problems that are kept for one site. Further ones are only counted.
 pub(super) const MAX_PROBLEMS: usize = 20;
 /// The fields of a settings record, except `id` and `type`.
-pub const SETTINGS: [&str; 21] = [
+pub const SETTINGS: [&str; 22] = [
     "base_url",
     "public",
     "entries_per_sitemap",
@@ -39,6 +39,7 @@ pub const SETTINGS: [&str; 21] = [
     "index_lastmod",
     "cascaded_index",
     "moved_max_age",
+    "not_found_page",
     "also",
 ];
 /// The fields of a type's settings.
@@ -176,6 +177,14 @@ impl SiteSettings {
                     .ok_or_else(|| {
                         format!("{value} is not a whole number from 0 to {MAX_MOVED_MAX_AGE}")
                     })?;
+            }
+            "not_found_page" => {
+                let page = value.as_str().ok_or("not a text")?;
+                if !(1..=MAX_NOT_FOUND_BYTES).contains(&page.len()) {
+                    let bytes = page.len();
+                    return Err(format!("{bytes} bytes, not 1 to {MAX_NOT_FOUND_BYTES}"));
+                }
+                self.not_found_page = Some(page.to_owned());
             }
             "stylesheet" => {
                 self.stylesheet = serde_json::from_value(value.clone())

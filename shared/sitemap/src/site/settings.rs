@@ -42,6 +42,8 @@ pub const INDEXNOW_KEY_CHARS: std::ops::RangeInclusive<usize> = 8..=128;
 pub(super) const DEFAULT_MOVED_MAX_AGE: u32 = 3_600;
 /// The longest time in seconds for which caches may keep an answer: a year, as RFC 2616 (section 14.21) advised and caches agree.
 pub(super) const MAX_MOVED_MAX_AGE: u32 = 31_536_000;
+/// The most bytes of [`SiteSettings::not_found_page`]. `http` reads it with the site's file, and keeps it in memory for each site.
+pub const MAX_NOT_FOUND_BYTES: usize = 32_768;
 /// The placeholder of the page's URL in a pattern for parts.
 pub const URL_PLACE: &str = "{url}";
 /// The placeholder of the part's number in such a pattern.
@@ -203,6 +205,9 @@ pub struct SiteSettings {
         skip_serializing_if = "is_default_moved_max_age"
     )]
     pub moved_max_age: u32,
+    /// The HTML page with which `http` answers 404 for paths that are no published file. `None` means Waymark's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_found_page: Option<String>,
     /// The sitemaps of others that the indexes list behind the site's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Also>,
@@ -250,6 +255,7 @@ impl SiteSettings {
             index_lastmod: IndexLastmod::default(),
             cascaded_index: false,
             moved_max_age: DEFAULT_MOVED_MAX_AGE,
+            not_found_page: None,
             also: Vec::new(),
             problems: Vec::new(),
         })

@@ -264,7 +264,7 @@ fn unknown_settings_are_told_with_the_name_that_may_be_meant() {
         unknown.contains("there are base_url, public, "),
         "{unknown}"
     );
-    assert!(unknown.ends_with("moved_max_age, also"), "{unknown}");
+    assert!(unknown.ends_with("not_found_page, also"), "{unknown}");
     assert_eq!(
         told(json!({"id": "site/www.example.com", "type": "site", "x": null})),
         ""

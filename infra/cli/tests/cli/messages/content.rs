@@ -247,6 +247,8 @@ pub(super) fn settings_rows() -> Vec<[String; 2]> {
         json!({"index_lastmod": "now"}),
         json!({"cascaded_index": "yes"}),
         json!({"moved_max_age": "a day"}),
+        json!({"not_found_page": 404}),
+        json!({"not_found_page": ""}),
         json!({"also": "https://a.example/"}),
         json!({"also": [7]}),
         json!({"also": ["/s.xml"]}),
