@@ -137,6 +137,16 @@ FAULTS = {
         ("shared/engine/src/regenerate/departures.rs", "            table.note_departures(site).await?;\n", "")],
     "departures of an older table stay": [
         (SITE_SCAN, "step_over(site, self.publish_old_departures(site).await)?;", "")],
+    "a block of an index is spliced as if no sitemaps of others were behind it": [
+        (BLOCKS, "            blocks = others;\n", "            let _ = others;\n")],
+    "an index that is cut into blocks lists no sitemaps of others": [
+        (INDEX, "segments(generation, blocks, &also);", "segments(generation, blocks, &Page::default());"),
+        (INDEX, "        let also = lines::also(&row.settings);\n", "")],
+    "sitemaps of others make no index full": [
+        (BLOCKS, "if now + also > self.limits.lines", "if now > self.limits.lines")],
+    "a sitemap without dates has no time of its last change": [
+        ("shared/engine/src/regenerate/index/lines.rs", "let lastmod = summary.lastmod.or(changed);",
+         "let lastmod = summary.lastmod.or(changed.filter(|_| false));")],
     "the audit does not look at emptied rows": [
         (ROWS, "Holds::Entry(None)) if !read(series, *slot, others) => {", "Holds::Entry(None)) if false && !read(series, *slot, others) => {")],
     "the audit does not look at departures": [
