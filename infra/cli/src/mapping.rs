@@ -15,6 +15,12 @@ use crate::terminal::text::{Text, Tone};
 
 pub mod archives;
 pub(crate) mod command;
+mod sample;
+pub mod suggest;
+pub mod survey;
+
+/// An item, as the SDK has it.
+pub type Item = HashMap<String, AttributeValue>;
 
 /// What DynamoDB's own JSON calls the types of values.
 const TYPES: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
@@ -85,8 +91,37 @@ pub fn map_items(
         Some(Value::Array(items)) => (items.as_slice(), Form::Several),
         _ => (std::slice::from_ref(&value), Form::One),
     };
-    let mapped = items.iter().map(|item| map_item(source, item, now));
-    Ok((mapped.collect::<Result<_, _>>()?, form))
+    let mapped = items
+        .iter()
+        .map(|item| Ok(map_item(source, parse(item)?, now)));
+    Ok((mapped.collect::<Result<_, ItemError>>()?, form))
+}
+
+/// Parses a sample of items: one of DynamoDB's JSON or plain, the output of `aws dynamodb scan`, a list, or JSON Lines.
+///
+/// # Errors
+///
+/// If one is no item.
+pub fn items_of(text: &str) -> Result<Vec<Item>, ItemError> {
+    let values: Vec<Value> = match serde_json::from_str(text) {
+        Ok(Value::Array(items)) => items,
+        Ok(Value::Object(mut object)) => match object.remove("Items") {
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                object.insert("Items".to_owned(), other);
+                vec![Value::Object(object)]
+            }
+            None => vec![Value::Object(object)],
+        },
+        Ok(_) => return Err(ItemError::Shape),
+        Err(whole) => {
+            let lines = text.lines().filter(|line| !line.trim().is_empty());
+            let lines = lines.map(serde_json::from_str).collect::<Result<_, _>>();
+            // Of a text that is no JSON in either form, what is wrong with the whole says more.
+            lines.map_err(|_| whole)?
+        }
+    };
+    values.iter().map(parse).collect()
 }
 
 /// How many items a text may have.
@@ -98,8 +133,10 @@ pub enum Form {
     Several,
 }
 
-fn map_item(source: &SourceTable, item: &Value, now: i64) -> Result<MappedItem, ItemError> {
-    let (id, item) = source.read(aws::item(parse(item)?));
+/// Returns what becomes of an item at `now`.
+#[must_use]
+pub fn map_item(source: &SourceTable, item: Item, now: i64) -> MappedItem {
+    let (id, item) = source.read(aws::item(item));
     let mapping = source.mapping();
     let mut mapped = MappedItem {
         id: None,
@@ -117,12 +154,12 @@ fn map_item(source: &SourceTable, item: &Value, now: i64) -> Result<MappedItem, 
             "not an item of this table: its key is {}",
             key.join(", ")
         ));
-        return Ok(mapped);
+        return mapped;
     };
     mapped.id = Some(id.to_string());
     let Some(record) = mapping.record(&id, &item) else {
         mapped.no_page = Some(mapping.mismatch(&item).unwrap_or_default());
-        return Ok(mapped);
+        return mapped;
     };
     mapped.fields = Some(mapping.content(&item).0);
     mapped.problems = record.problems.iter().map(ToString::to_string).collect();
@@ -137,7 +174,7 @@ fn map_item(source: &SourceTable, item: &Value, now: i64) -> Result<MappedItem, 
             });
         }
     }
-    Ok(mapped)
+    mapped
 }
 
 impl MappedItem {
@@ -178,7 +215,7 @@ impl MappedItem {
     }
 }
 
-fn parse(value: &Value) -> Result<HashMap<String, AttributeValue>, ItemError> {
+fn parse(value: &Value) -> Result<Item, ItemError> {
     let item = match value.get("Item") {
         Some(item) if value.as_object().is_some_and(|object| object.len() == 1) => item,
         _ => value,

@@ -132,6 +132,11 @@ impl Mapping {
         attributes.map(|attributes| attributes.into_iter().chain(key).collect())
     }
 
+    /// Returns the names of the record's fields that have a source.
+    pub fn field_names(&self) -> impl Iterator<Item = &str> {
+        self.fields.keys().map(String::as_str)
+    }
+
     /// Returns whether some items may not be pages.
     #[must_use]
     pub fn is_selective(&self) -> bool {

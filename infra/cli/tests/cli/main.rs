@@ -14,6 +14,7 @@ mod limited;
 mod load;
 mod loopback;
 mod mapping;
+mod mapping_sample;
 mod messages;
 mod on_aws;
 mod process;
