@@ -11,6 +11,8 @@ const METRIC: f64 = 0.30;
 const ALARM_METRIC: f64 = 0.10;
 /// A dashboard for a month.
 const DASHBOARD: f64 = 3.0;
+/// A rule of Contributor Insights for a month, without its events: throttled requests alone are some, at $0.03 a million.
+const RULE: f64 = 0.50;
 /// The number of reasons to exclude a page that occur in a month, as an assumption. Each is a metric ([`metrics::refused`]).
 const REASONS: usize = 6;
 
@@ -24,6 +26,9 @@ pub struct Watching {
     /// The metrics of all alarms, each counted for its own alarm.
     alarm_metrics: usize,
     dashboards: usize,
+    /// The rules that DynamoDB makes for a table's throttled keys: one for its partition keys, and one with its sort keys, if it
+    /// has any. <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/contributorinsights_HowItWorks.html>
+    rules: usize,
     /// The custom metrics that the functions write, as if each had values in every hour.
     metrics: usize,
 }
@@ -57,6 +62,7 @@ impl Watching {
                 other => panic!("{other:?}: nobody knows what it costs"),
             }
         }
+        watching.rules = rules(monitoring);
         watching
     }
 
@@ -66,26 +72,56 @@ impl Watching {
         count(self.metrics) * METRIC
             + count(self.alarm_metrics) * ALARM_METRIC
             + count(self.dashboards) * DASHBOARD
+            + count(self.rules) * RULE
     }
 }
 
 /// Returns the rows of `docs/COSTS.md`.
 pub fn table() -> String {
-    let mut table = "| `Monitoring` | alarms | metrics that they look at | metrics of Waymark's own | dashboards | all |\n|---|---|---|---|---|---|\n".to_owned();
+    let mut table = "| `Monitoring` | alarms | metrics that they look at | metrics of Waymark's own | dashboards | rules on throttled keys | all |\n|---|---|---|---|---|---|---|\n".to_owned();
     for monitoring in Monitoring::ALL {
         let watching = Watching::at(monitoring);
         let Watching {
             alarms,
             alarm_metrics,
             dashboards,
+            rules,
             metrics,
         } = watching;
         let (name, dollars) = (monitoring.name(), watching.dollars());
         table += &format!(
-            "| `{name}` | {alarms} | {alarm_metrics} | {metrics} | {dashboards} | {dollars:.2} |\n"
+            "| `{name}` | {alarms} | {alarm_metrics} | {metrics} | {dashboards} | {rules} | {dollars:.2} |\n"
         );
     }
     table
+}
+
+/// Returns the number of rules on throttled keys at a level.
+fn rules(monitoring: Monitoring) -> usize {
+    let main: Value = serde_norway::from_str(MAIN).expect("a template");
+    let resources = main["Resources"].as_mapping().expect("resources").values();
+    let tables = resources.filter(|resource| resource["Type"] == "AWS::DynamoDB::Table");
+    let rules = tables.map(|table| {
+        let properties = &table["Properties"];
+        let insights = &properties["ContributorInsightsSpecification"];
+        assert_eq!(insights["Mode"], "THROTTLED_KEYS");
+        let Value::Tagged(enabled) = &insights["Enabled"] else {
+            panic!("not a condition: {insights:?}");
+        };
+        let [condition, Value::Bool(true), Value::Bool(false)] =
+            enabled.value.as_sequence().expect("operands").as_slice()
+        else {
+            panic!("not enabled by a condition: {insights:?}");
+        };
+        let keys = properties["KeySchema"].as_sequence().expect("keys").len();
+        let name = condition.as_str().expect("a condition's name");
+        if holds(&main["Conditions"][name], monitoring) {
+            keys
+        } else {
+            0
+        }
+    });
+    rules.sum()
 }
 
 /// Returns the resources of the nested template that are created at a level, by name.
@@ -102,7 +138,7 @@ pub fn resources(monitoring: Monitoring) -> Mapping {
         .collect()
 }
 
-/// Returns whether a resource or an output of a template exists at a level.
+/// Returns whether a resource or an output of a template exists at a level, if there is no address for alarms.
 pub fn is_made(template: &Value, resource: &Value, monitoring: Monitoring) -> bool {
     let condition = &resource["Condition"];
     assert!(!resource["Type"].is_null() || !resource["Value"].is_null());
@@ -124,8 +160,9 @@ fn holds(template: &Value, condition: &Value, monitoring: Monitoring) -> bool {
     let text = |value: &Value| match value {
         Value::Tagged(reference) if reference.tag == "!Ref" => match reference.value.as_str() {
             Some("Monitoring") => monitoring.name().to_owned(),
-            Some("MovedPaths") => String::new(),
-            other => panic!("a parameter that this does not know: {other:?}"),
+            // The defaults. A topic costs nothing, and the mails of alarms are few.
+            Some("MovedPaths" | "AlarmEmail") => String::new(),
+            other => panic!("{other:?}: not a parameter of what is watched"),
         },
         value => value.as_str().expect("a text").to_owned(),
     };

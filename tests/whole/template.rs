@@ -1,8 +1,11 @@
 //! Tests that the template and the code agree.
 
+mod functions;
+mod guards;
 mod monitoring;
 mod nested;
 mod parameters;
+mod runbooks;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -38,7 +38,11 @@ variable "tags" {
   default     = {}
 }
 
-# CloudFormation takes a template of more than 51,200 bytes from S3 alone.
+data "aws_s3_bucket" "artifacts" {
+  bucket = var.bucket
+}
+
+# CloudFormation takes a template of more than 51,200 bytes from S3 alone, and `sam package` may make one.
 resource "aws_s3_object" "template" {
   bucket = var.bucket
   key    = "waymark/${filesha256(var.template)}.yaml" # another template has another address, so the stack is updated
@@ -47,7 +51,7 @@ resource "aws_s3_object" "template" {
 
 resource "aws_cloudformation_stack" "waymark" {
   name         = var.name
-  template_url = "https://${aws_s3_object.template.bucket}.s3.amazonaws.com/${aws_s3_object.template.key}"
+  template_url = "https://${data.aws_s3_bucket.artifacts.bucket_regional_domain_name}/${aws_s3_object.template.key}"
   capabilities = ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
   parameters   = var.parameters
   tags         = var.tags

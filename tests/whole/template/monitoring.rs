@@ -158,7 +158,7 @@ fn the_parameter_has_the_levels_of_the_code_and_each_function_gets_it() {
     let given = &template["Resources"]["MonitoringStack"]["Properties"]["Parameters"];
     assert_eq!(names(given), names(&nested["Parameters"]));
     for name in names(given) {
-        let made = ["Stack", "AlarmTopicArn"].contains(&name.as_str())
+        let made = ["Stack", "AlarmEmail", "AlarmTopicArn"].contains(&name.as_str())
             || given[name.as_str()].as_str() == Some(name.as_str());
         assert!(made, "{name} is what it is called");
     }
@@ -283,7 +283,11 @@ fn an_alarm_says_what_to_do_at_its_level_and_so_does_the_guide() {
             .iter()
             .filter(|(_, alarms)| alarms.contains_key(*name));
         let at: Vec<&str> = at.map(|(level, _)| *level).collect();
-        let row = format!("\n| `{name}` | {} | ", at.join(", "));
+        let row = format!(
+            "\n| [`{name}`](RUNBOOKS.md#{}) | {} | ",
+            name.to_lowercase(),
+            at.join(", ")
+        );
         assert!(guide.contains(&row), "{row}");
     }
     for (level, alarms) in &levels {
