@@ -7,8 +7,9 @@ import subprocess
 import sys
 import unittest
 
+import generators
 import mappers
-from run import systems
+from run import kind, systems
 
 WAYMARK = pathlib.Path("target/debug/waymark")
 WITHIN = 120
@@ -23,7 +24,7 @@ def waymark(*arguments, status=0):
 
 
 class Mappers(unittest.TestCase):
-    folders = [folder for folder in systems().values() if (folder / "mapping.json").exists()]
+    folders = [folder for folder in systems().values() if kind(folder) is mappers]
 
     def test_the_items_of_each_mapper_list_the_right_pages(self):
         self.assertGreater(len(self.folders), 15)
@@ -44,6 +45,30 @@ class Mappers(unittest.TestCase):
         kinds = {"instant", "day", "yes", "no", "nothing", "absent", "blank", "words", "no_words", "steps", "share", "count", "nested"}
         for folder in self.folders:
             self.assertEqual(json.loads((folder / "values.json").read_text()).keys(), kinds, folder.name)
+
+
+class Generators(unittest.TestCase):
+    folders = [folder for folder in systems().values() if kind(folder) is generators]
+
+    def test_the_commands_find_in_each_site_what_was_recorded(self):
+        self.assertGreater(len(self.folders), 10)
+        self.maxDiff = None
+        for folder in self.folders:
+            with self.subTest(folder.name):
+                seen = generators.use(WAYMARK, folder / "site")
+                self.assertEqual(generators.text(seen), (folder / "seen.json").read_text(encoding="utf-8"))
+                self.assertEqual(generators.unexplained(seen, json.loads((folder / "system.json").read_text())["reasons"]), [])
+
+    def test_what_has_no_reason_is_named_and_so_is_a_reason_for_nothing(self):
+        seen = {"check": ["/sitemap.xml:3 error loc.form"], "import": {"records": [], "problems": 0, "notes": {}, "skipped": {}, "left_out": {}},
+                "diff": [{"change": "changed", "loc": "/", "lastmod": ["a", None]}], "spelled_otherwise": []}
+        self.assertEqual(generators.unexplained(seen, {"check loc.form": "why", "diff gone": "why"}),
+                         ["no reason in system.json for: diff changed lastmod", "a reason in system.json for what was not found: diff gone"])
+
+    def test_times_of_the_run_are_removed_and_no_others(self):
+        text = "<a>2026-11-29T06:18:00Z</a><b>2026-11-29</b><c>2026-03-01T10:20:30.500Z</c><d>x</d>"
+        self.assertEqual(generators.undated(text, {"2026-11-29"}, ["<d>.*</d>"]),
+                         "<a>2026-01-01T00:00:00Z</a><b>2026-01-01</b><c>2026-03-01T10:20:30.500Z</c>")
 
 
 if __name__ == "__main__":

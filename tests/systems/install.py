@@ -9,6 +9,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Seconds for a system's packages, and for its program.
 INSTALLED_WITHIN, RUNS_WITHIN = 900, 600
 CONTENT = ["content.json", "content.py", "content.mjs"]
+FIXTURES = {"items.json", "values.json", "seen.json", "site"}
+# Some generators take a page's time from its file: 2026-03-01 10:20:30 UTC.
+WRITTEN_AT = 1772360430
 # How much of a failed command's output is shown.
 SHOWN = 2000
 
@@ -29,6 +32,7 @@ class Program:
             "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_EC2_METADATA_DISABLED": "true", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "ASTRO_TELEMETRY_DISABLED": "1",
             "NEXT_TELEMETRY_DISABLED": "1", "NUXT_TELEMETRY_DISABLED": "1", "CI": "1",
+            "SOURCE_DATE_EPOCH": str(WRITTEN_AT), "GIT_AUTHOR_DATE": f"@{WRITTEN_AT} +0000", "GIT_COMMITTER_DATE": f"@{WRITTEN_AT} +0000",
         }
 
     def run(self, *command, extra=None):
@@ -44,10 +48,12 @@ def install(system, folder):
     """Copies a system's files into a folder, and installs its packages there if they are not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in system.iterdir():
-        if path.name in ("site", "values.json", "items.json"):
+        if path.name in FIXTURES:
             continue
         copy = shutil.copytree if path.is_dir() else shutil.copy
         copy(path, folder / path.name, **({"dirs_exist_ok": True} if path.is_dir() else {}))
+        for copied in [folder / path.name, *(folder / path.name).rglob("*")]:
+            os.utime(copied, (WRITTEN_AT, WRITTEN_AT))
     for name in CONTENT:
         shutil.copy(HERE / name, folder)
     pins = b"".join((system / name).read_bytes() for name in ("requirements.txt", "package.json") if (system / name).exists())

@@ -4,7 +4,8 @@
     tests/systems/run [--record] [--waymark PROGRAM] [--packages DIR] [NAME…]
 
 Each folder beside this file is a system, with its pinned packages (requirements.txt or package.json). They are installed in a temporary
-folder, or in DIR, which is kept for the next run. Without a NAME all run. `--record` writes the fixtures anew.
+folder, or in DIR, which is kept for the next run. A system with a mapping is an object mapper, and one with a fixture `site` makes
+sitemaps. Without a NAME all run. `--record` writes the fixtures anew.
 
 Exit status: 1 if something differs from its fixture, 3 if nothing does, but a system could not be installed here."""
 import argparse
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import traceback
 
+import generators
 import install
 import mappers
 
@@ -24,6 +26,10 @@ DIFFERS, NOT_INSTALLED = 1, 3
 def systems():
     """The folders of the systems, by name."""
     return {path.name: path for path in sorted(HERE.iterdir()) if (path / "requirements.txt").exists() or (path / "package.json").exists()}
+
+
+def kind(folder):
+    return mappers if (folder / "mapping.json").exists() else generators
 
 
 def main():
@@ -51,7 +57,7 @@ def main():
                 status = status or NOT_INSTALLED
                 continue
             try:
-                differences = mappers.run(known[name], program, waymark, arguments.record)
+                differences = kind(known[name]).run(known[name], program, waymark, arguments.record)
             except Exception:
                 differences = [traceback.format_exc()]
         if differences:

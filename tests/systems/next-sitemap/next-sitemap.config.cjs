@@ -1,0 +1,1 @@
+module.exports = { siteUrl: "https://www.lantern.example", generateRobotsTxt: true, exclude: [], outDir: "out" };

@@ -1,0 +1,13 @@
+BLOG_AUTHOR = "Ana"
+BLOG_TITLE = "Lantern"
+SITE_URL = "https://www.lantern.example/"
+BLOG_EMAIL = "ana@lantern.example"
+BLOG_DESCRIPTION = "A magazine"
+DEFAULT_LANG = "en"
+TRANSLATIONS = {DEFAULT_LANG: "", "de": "./de"}
+TIMEZONE = "Europe/Berlin"
+THEME = "bootblog4"
+POSTS = (("posts/*.md", "posts", "post.tmpl"),)
+PAGES = (("pages/*.md", "", "page.tmpl"),)
+OUTPUT_FOLDER = "out"
+COMPILERS = {"markdown": (".md",)}
