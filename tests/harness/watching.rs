@@ -115,7 +115,7 @@ fn rules(monitoring: Monitoring) -> usize {
         };
         let keys = properties["KeySchema"].as_sequence().expect("keys").len();
         let name = condition.as_str().expect("a condition's name");
-        if holds(&main["Conditions"][name], monitoring) {
+        if is_met(&main, name, monitoring) {
             keys
         } else {
             0
