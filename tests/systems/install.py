@@ -8,8 +8,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 # Seconds for a system's packages, and for its program.
 INSTALLED_WITHIN, RUNS_WITHIN = 900, 600
-CONTENT = ["content.json", "content.py", "content.mjs"]
-FIXTURES = {"items.json", "values.json", "seen.json", "site"}
+SHARED = ["content.json", "content.py", "content.mjs", "reading.py", "reading.mjs"]
+FIXTURES = {"items.json", "values.json", "reads.json", "seen.json", "site"}
 # Some generators take a page's time from its file: 2026-03-01 10:20:30 UTC.
 WRITTEN_AT = 1772360430
 # How much of a failed command's output is shown.
@@ -54,7 +54,7 @@ def install(system, folder):
         copy(path, folder / path.name, **({"dirs_exist_ok": True} if path.is_dir() else {}))
         for copied in [folder / path.name, *(folder / path.name).rglob("*")]:
             os.utime(copied, (WRITTEN_AT, WRITTEN_AT))
-    for name in CONTENT:
+    for name in SHARED:
         shutil.copy(HERE / name, folder)
     pins = b"".join((system / name).read_bytes() for name in ("requirements.txt", "package.json") if (system / name).exists())
     stamp = folder / ".installed"

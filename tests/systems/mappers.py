@@ -7,7 +7,7 @@ import pathlib
 import tempfile
 
 import fixtures
-from stack import PROBES, TABLE, Stack
+from stack import HOST, PROBES, TABLE, Stack
 
 CONTENT = pathlib.Path(__file__).with_name("content.json")
 # Attributes with the time of the run, by the names that mappers give them.
@@ -24,7 +24,7 @@ def run(system, program, waymark, record):
     mapping = system / "mapping.json"
     keys = [next(iter(key.items())) for key in json.loads(mapping.read_text())["key"]]
     writer = ["venv/bin/python", "write.py"] if (system / "write.py").exists() else ["node", "write.mjs"]
-    with tempfile.TemporaryDirectory() as folder, Stack(waymark, pathlib.Path(folder), mapping) as stack:
+    with tempfile.TemporaryDirectory() as name, running(waymark, pathlib.Path(name), mapping) as stack:
         stack.call("CreateTable", {
             "TableName": PROBES, "BillingMode": "PAY_PER_REQUEST",
             "AttributeDefinitions": [{"AttributeName": name, "AttributeType": type} for name, type in keys],
@@ -40,6 +40,13 @@ def run(system, program, waymark, record):
     values |= refused
     differences += fixtures.compare(system / "items.json", lines(items), record)
     return differences + fixtures.compare(system / "values.json", fixtures.by_line(values), record)
+
+
+def running(waymark, folder, mapping):
+    """A stack with no page but those of the mapped table."""
+    settings = folder / "settings.jsonl"
+    settings.write_text(json.dumps({"id": f"site/{HOST}", "type": "site", "name": "Lantern"}) + "\n")
+    return Stack(waymark, folder, settings, mapping)
 
 
 def undated(item):

@@ -4,8 +4,7 @@
     tests/systems/run [--record] [--waymark PROGRAM] [--packages DIR] [NAME…]
 
 Each folder beside this file is a system, with its pinned packages (requirements.txt or package.json). They are installed in a temporary
-folder, or in DIR, which is kept for the next run. A system with a mapping is an object mapper, and one with a fixture `site` makes
-sitemaps. Without a NAME all run. `--record` writes the fixtures anew.
+folder, or in DIR, which is kept for the next run. Without a NAME all run. `--record` writes the fixtures anew.
 
 Exit status: 1 if something differs from its fixture, 3 if nothing does, but a system could not be installed here."""
 import argparse
@@ -17,6 +16,7 @@ import traceback
 import generators
 import install
 import mappers
+import readers
 
 HERE = pathlib.Path(__file__).resolve().parent
 WAYMARK = HERE.parent.parent / "target/debug/waymark"
@@ -29,7 +29,10 @@ def systems():
 
 
 def kind(folder):
-    return mappers if (folder / "mapping.json").exists() else generators
+    """What is done with a system, by the files that its folder has."""
+    if (folder / "mapping.json").exists():
+        return mappers
+    return generators if (folder / "system.json").exists() else readers
 
 
 def main():

@@ -1,4 +1,4 @@
-"""A local stack of Waymark with a table of the user's, and what its sitemaps list."""
+"""A local stack of Waymark, and what its sitemaps list."""
 import http.client
 import json
 import re
@@ -23,18 +23,17 @@ NAMESPACES = {"": "http://www.sitemaps.org/schemas/sitemap/0.9", "image": "http:
 
 
 class Stack:
-    """Runs while it is entered."""
+    """Runs while it is entered, with a table of the user's if there is a mapping for it, and with the content of a file."""
 
-    def __init__(self, waymark, folder, mapping):
-        self.waymark, self.folder = waymark, folder
-        self.mapping = ["--source-table", TABLE, "--source-mapping", mapping]
+    def __init__(self, waymark, folder, content, mapping=None, port=0):
+        self.waymark, self.folder, self.content, self.port = waymark, folder, content, port
+        self.mapping = ["--source-table", TABLE, "--source-mapping", mapping] if mapping else []
 
     def __enter__(self):
-        settings, log = self.folder / "settings.jsonl", self.folder / "stack.log"
-        settings.write_text(json.dumps({"id": f"site/{HOST}", "type": "site", "name": "Lantern"}) + "\n")
-        ports = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]
+        log = self.folder / "stack.log"
+        ports = ["--port", str(self.port), "--dynamodb-port", "0", "--s3-port", "0"]
         with open(log, "w") as out:
-            self.process = subprocess.Popen([self.waymark, "serve", *ports, *self.mapping, "--content", settings], stdout=out,
+            self.process = subprocess.Popen([self.waymark, "serve", *ports, *self.mapping, "--content", self.content], stdout=out,
                                             stderr=subprocess.STDOUT)
         try:
             wait_for(lambda: f"waymark serve is ready: {log.read_text()}", lambda: "\nready " in log.read_text(), STARTS_WITHIN)
