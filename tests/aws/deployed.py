@@ -225,6 +225,23 @@ class Deployed:
         answer = self.client("cloudwatch").describe_alarms(AlarmNames=names, MaxRecords=100)
         return names, [(one["AlarmName"], one["StateValue"]) for one in answer["MetricAlarms"]]
 
+    def subscriptions(self):
+        """What the stack's own topic sends to: pairs of address and ARN, which is a word until the address has confirmed it."""
+        topic = self.nested("MonitoringStack")["AlarmTopic"][1]
+        answer = self.client("sns").list_subscriptions_by_topic(TopicArn=topic)
+        return [(one["Endpoint"], one["SubscriptionArn"]) for one in answer["Subscriptions"]]
+
+    def ceiling(self, table):
+        """The most read units and write units a second of a table; -1 is none."""
+        described = self.client("dynamodb").describe_table(TableName=self.resource(table))["Table"]
+        maximum = described.get("OnDemandThroughput", {})
+        return maximum.get("MaxReadRequestUnits", -1), maximum.get("MaxWriteRequestUnits", -1)
+
+    def insights(self, table):
+        """The status and the mode of a table's Contributor Insights."""
+        answer = self.client("dynamodb").describe_contributor_insights(TableName=self.resource(table))
+        return answer.get("ContributorInsightsStatus"), answer.get("ContributorInsightsMode")
+
     def sums(self, metrics, begin, end, region=None):
         """Sums of metrics, each given as a namespace, a name and its dimensions, by what they are called here; nothing for one
         of which nothing has arrived."""

@@ -213,6 +213,28 @@ def executions(limit, unreserved, reserved_for_http, streams):
     return verdict(idle, f"{said}, which leaves {free} for http")
 
 
+def ceilings(tables):
+    """Of each table what the parameter says, where 0 is none, and the most read and write units that it has, where -1 is none."""
+    wrong = [f"{table} should have {wanted or 'no'} units a second at most, and has {read} read units and {write} write units"
+             for table, (wanted, read, write) in tables.items() if {read, write} != {wanted or -1}]
+    return seen("; ".join(wrong)) if wrong else ok("; ".join(f"{table}: {wanted or 'none'}" for table, (wanted, _, _) in tables.items()))
+
+
+def throttled_keys(tables):
+    """Of each table the status and the mode of Contributor Insights."""
+    wrong = [f"{table} is {status}, {mode}" for table, (status, mode) in tables.items()
+             if status not in ("ENABLED", "ENABLING") or mode != "THROTTLED_KEYS"]
+    return seen("; ".join(wrong)) if wrong else ok(f"of {len(tables)} tables")
+
+
+def subscriptions(found):
+    """Pairs of address and ARN. An address that has not confirmed gets nothing."""
+    waiting = sum(not arn.startswith("arn:") for _, arn in found)
+    if not found:
+        return seen("the topic has no subscription")
+    return seen(f"{waiting} of {len(found)} addresses have not confirmed AWS's first mail") if waiting else ok(f"{len(found)} confirmed")
+
+
 def alarms(expected, found):
     """`found` are pairs of a name and a state."""
     states = collections.Counter(state for _, state in found)

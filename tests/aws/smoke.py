@@ -25,7 +25,8 @@ import urllib.parse
 import judge
 import records
 from door import Door
-from table import NOT_SHOWN, SEEN, Fact, NotShown, Table, Verdict, ok, seen
+from facts import FACTS, ROLES
+from table import NOT_SHOWN, SEEN, NotShown, Table, Verdict, ok, seen
 
 try:
     from deployed import CLOUDFRONT_REGION, Deployed, Taken, Usage, boto3, failures, is_denied
@@ -52,54 +53,7 @@ PAUSE, METRICS_PAUSE = 0.5, 15
 CACHED = 5
 
 FUNCTIONS = {"ingest": "IngestFunction", "regenerate": "RegenerateFunction", "http": "HttpFunction", "sweep": "SweepFunction"}
-ROLES = {"IngestRole": "IngestFunction", "RegenerateRole": "RegenerateFunction", "HttpRole": "HttpFunction",
-         "SweepRole": "SweepFunction"}
 FILE = "/sitemap.xsl" # every site has it
-
-# Why an emulator cannot show a fact.
-URL = "an emulator's function URL is not Lambda's"
-CDN = "an emulator's distribution is not CloudFront"
-IAM = "an emulator does not ask IAM"
-ACCOUNT = "an emulator has no account"
-TEXT = "an emulator's function URL carries text alone"
-FACTS = (
-    Fact("URL: HEAD of a file", URL),
-    Fact("URL: 304 of a file", URL),
-    Fact("URL: a signed request is answered", IAM),
-    Fact("URL: an unsigned request is refused", IAM, ignored=True),
-    Fact("URL: redirect"),
-    Fact("URL: 404"),
-    Fact("concurrent executions", ACCOUNT, ignored=True),
-    *(Fact(f"{role}: what it may do", IAM, ignored=True) for role in ROLES),
-    Fact("a load: to the origin"),
-    Fact("URL: HEAD of a sitemap", URL),
-    Fact("URL: 304 of a sitemap", URL),
-    Fact("URL: identity"),
-    Fact("URL: gzip", TEXT, ignored=True),
-    Fact("URL: gzip file", TEXT, ignored=True),
-    Fact("edge: a load"),
-    Fact("edge: HEAD of a sitemap", CDN),
-    Fact("edge: 304 of a sitemap", CDN),
-    Fact("edge: identity"),
-    Fact("edge: gzip", TEXT, ignored=True),
-    Fact("edge: gzip file", TEXT, ignored=True),
-    Fact("edge: redirect"),
-    Fact("edge: 404"),
-    Fact("edge: a viewer cannot choose the site"),
-    Fact("edge: a person sees the view"),
-    Fact("edge: a crawler's navigation gets XML"),
-    Fact("edge: the cache keeps a sitemap", CDN, ignored=True),
-    Fact("an edit: to the origin"),
-    Fact("an edit: to the edge", CDN),
-    Fact("URL: text of an emptied sitemap", URL),
-    Fact("edge: text of an emptied sitemap", CDN),
-    Fact("URL: a damaged object"),
-    Fact("URL: the object is whole again"),
-    Fact("the site is taken off"),
-    Fact("alarms", "an emulator's alarms never go off", ignored=True),
-    Fact("functions' errors and throttles", "an emulator counts nothing", ignored=True),
-    Fact("the bill's counters", "an emulator counts nothing", ignored=True),
-)
 
 
 class Stop(Exception):
@@ -182,6 +136,15 @@ class Run:
     def account(self):
         self.fact("concurrent executions", lambda: judge.executions(
             *self.deployed.limits(), int(self.deployed.parameters.get("HttpConcurrency", 0)), self.deployed.streams()))
+        tables = {logical: f"{logical.removesuffix('Table')}MaxUnits" for logical in ("ContentTable", "SitemapTable")}
+        self.fact("the tables' ceilings", lambda: judge.ceilings(
+            {logical: (int(self.deployed.parameters.get(name, 0)), *self.deployed.ceiling(logical)) for logical, name in tables.items()}))
+
+        def recorded():
+            if self.deployed.parameters.get("Monitoring") != "full":
+                raise NotShown("only with Monitoring=full")
+            return judge.throttled_keys({logical: self.deployed.insights(logical) for logical in tables})
+        self.fact("throttled keys are recorded", recorded)
         asked = judge.questions(judge.grants((ROOT / "docs/SECURITY.md").read_text()))
         for role, function in ROLES.items():
             def decided():
@@ -320,6 +283,12 @@ class Run:
                 raise NotShown("the stack has none: Monitoring=none")
             return judge.alarms(*self.deployed.alarms())
         self.fact("alarms", states)
+
+        def reach():
+            if not self.deployed.parameters.get("AlarmEmail"):
+                raise NotShown("the stack has no AlarmEmail")
+            return judge.subscriptions(self.deployed.subscriptions())
+        self.fact("alarms reach somebody", reach)
 
     def bill(self):
         functions = {name: {"FunctionName": self.deployed.resource(logical)} for name, logical in FUNCTIONS.items()}

@@ -144,6 +144,22 @@ class Account(unittest.TestCase):
                          ok("2 alarms: 1 INSUFFICIENT_DATA, 1 OK"))
         self.assertEqual(judge.alarms(["a", "b"], [("a", "ALARM")]), seen("a is in ALARM; b does not exist"))
 
+    def test_ceilings(self):
+        self.assertEqual(judge.ceilings({"a": (0, -1, -1), "b": (500, 500, 500)}), ok("a: none; b: 500"))
+        self.assertIn("a should have no units a second at most, and has 500 read units", judge.ceilings({"a": (0, 500, 500)}).detail)
+        for read, write in ((-1, -1), (500, -1), (-1, 500), (400, 400)):
+            self.assertEqual(judge.ceilings({"a": (500, read, write)}).state, SEEN, (read, write))
+
+    def test_throttled_keys(self):
+        self.assertEqual(judge.throttled_keys({"a": ("ENABLED", "THROTTLED_KEYS"), "b": ("ENABLING", "THROTTLED_KEYS")}), ok("of 2 tables"))
+        self.assertEqual(judge.throttled_keys({"a": ("DISABLED", None)}), seen("a is DISABLED, None"))
+        self.assertEqual(judge.throttled_keys({"a": ("ENABLED", "ACCESSED_AND_THROTTLED_KEYS")}).state, SEEN)
+
+    def test_who_hears_of_alarms(self):
+        self.assertEqual(judge.subscriptions([("a@b.example", "arn:aws:sns:x:1:y:z")]), ok("1 confirmed"))
+        self.assertEqual(judge.subscriptions([("a@b.example", "PendingConfirmation")]).state, SEEN)
+        self.assertEqual(judge.subscriptions([]), seen("the topic has no subscription"))
+
     def test_counters(self):
         self.assertEqual(judge.counters({"http Invocations": 12.0, "sweep Duration": None, "x": 1234567.5}, 300),
                          ok("http Invocations 12; sweep Duration not yet there; x 1,234,567.5"))
@@ -243,6 +259,19 @@ class Tables(unittest.TestCase):
         self.assertEqual(text, "User: <arn> is not authorized to perform: iam:SimulatePrincipalPolicy on account <account> "
                                "at <function url>")
         self.assertEqual(len(printable("x" * 10_000)), 504)
+
+    def test_each_fact_names_a_line_of_the_docs(self):
+        for fact in smoke.FACTS:
+            page, text = fact.docs
+            lines = (smoke.ROOT / "docs" / page).read_text().splitlines() if page else []
+            self.assertEqual(sum(text in line for line in lines), 1, f"{fact.name}: docs/{page} should have one line with {text!r}")
+
+    def test_what_is_seen_names_its_line(self):
+        table, lines = self.table(Fact("fact", docs=("CDN.md", "a line")), Fact("other", docs=("CDN.md", "a line")))
+        table.put("fact", seen("not so"))
+        table.put("other", ok("so"))
+        self.assertIn('not so (docs/CDN.md: "a line")', lines[0])
+        self.assertNotIn("docs/", lines[1])
 
     def test_the_facts_have_names_of_their_own(self):
         self.assertEqual(len({fact.name for fact in smoke.FACTS}), len(smoke.FACTS))

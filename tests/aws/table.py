@@ -26,10 +26,11 @@ class Verdict:
 @dataclasses.dataclass(frozen=True)
 class Fact:
     """`emulator` says why an emulator cannot show that the fact is so. If `ignored`, what it answers means nothing at all;
-    if not, it can still show that the fact is not so."""
+    if not, it can still show that the fact is not so. `docs` is a page and a text in it that has to change if the fact is not so."""
     name: str
     emulator: str = ""
     ignored: bool = False
+    docs: tuple[str, str] = ("", "")
 
 
 def ok(detail):
@@ -74,7 +75,8 @@ class Table:
         if self.emulator:
             verdict = on_emulator(fact, verdict)
         self.verdicts[name] = verdict
-        self.write(f"| {name:<{self.width}} | {verdict.state:<9} | {printable(verdict.detail)} |")
+        depends = f" (docs/{fact.docs[0]}: \"{fact.docs[1]}\")" if verdict.state == SEEN and fact.docs[0] else ""
+        self.write(f"| {name:<{self.width}} | {verdict.state:<9} | {printable(verdict.detail)}{depends} |")
 
     def close(self, why):
         for name in self.facts:
