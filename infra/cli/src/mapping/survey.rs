@@ -218,7 +218,7 @@ mod tests {
         for line in [
             "5 items: 3 pages\n",
             "  1 no page: its kind is \"user\", such as @d\n",
-            "title       1        2    0  \"A\"\n",
+            "  1        2    0  \"A\"\n",
             "listed: 2, such as https://www.example.com/a/\n",
         ] {
             assert!(text.contains(line), "{line} in {text}");
