@@ -28,8 +28,8 @@ KINDS = (
 )
 # Actions whose resource the reference does not name. A statement with another resource grants nothing, or more than it says.
 WITHOUT_RESOURCE = {
-    # AWS's tutorial on streams and Lambda grants it on the streams of a table, with the three other actions, as here:
-    # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.Lambda.Tutorial.html
+    # AWS's example for Lambda grants it on the streams of a table, with the three other actions, as here:
+    # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/iam-policy-example-lamda-process-dynamodb-streams.html
     "dynamodb:ListStreams": "stream",
 }
 # Condition keys that every service knows: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use aws_sdk_dynamodb::config::http::HttpRequest;
 use aws_sdk_dynamodb::config::interceptors::{
@@ -55,6 +55,52 @@ impl fmt::Display for Use {
     }
 }
 
+/// The leading keys of one action in one transaction of a function. AWS does not say whether IAM asks for each item by itself, or
+/// gathers the keys of an action, so one statement has to hold all of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Together {
+    /// The function.
+    pub function: &'static str,
+    /// IAM's name of the action.
+    pub name: String,
+    /// The name of the table.
+    pub on: String,
+    /// The beginnings of the leading keys, as in [`Action`].
+    pub keys: BTreeSet<String>,
+}
+
+impl fmt::Display for Together {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            function,
+            name,
+            on,
+            keys,
+        } = self;
+        write!(f, "{function}: {name} on {on} {keys:?} in one transaction")
+    }
+}
+
+/// Groups the actions of one request by name and table.
+fn together(function: &'static str, actions: &[Action]) -> BTreeSet<Together> {
+    let groups: BTreeSet<_> = actions
+        .iter()
+        .map(|action| (&action.name, &action.on))
+        .collect();
+    let keys_of = |name: &String, on: &String| {
+        let of_group = actions.iter();
+        let of_group = of_group.filter(|action| (&action.name, &action.on) == (name, on));
+        of_group.filter_map(|action| action.key.clone()).collect()
+    };
+    let groups = groups.into_iter().map(|(name, on)| Together {
+        function,
+        name: name.clone(),
+        on: on.clone(),
+        keys: keys_of(name, on),
+    });
+    groups.filter(|group| group.keys.len() > 1).collect()
+}
+
 /// Records the functions' calls.
 #[derive(Clone, Debug, Default)]
 pub struct Calls(Arc<Mutex<Recorded>>);
@@ -62,6 +108,7 @@ pub struct Calls(Arc<Mutex<Recorded>>);
 #[derive(Debug, Default)]
 struct Recorded {
     uses: BTreeSet<Use>,
+    together: BTreeSet<Together>,
     unexplained: BTreeSet<String>,
 }
 
@@ -73,13 +120,24 @@ impl Calls {
     /// If a call belongs to no function, or is of an unknown kind, because it would be missing.
     #[must_use]
     pub fn uses(&self) -> BTreeSet<Use> {
+        self.explained().uses.clone()
+    }
+
+    /// Returns what the transactions do to rows of several kinds at once.
+    ///
+    /// # Panics
+    ///
+    /// As [`Calls::uses`].
+    #[must_use]
+    pub fn together(&self) -> BTreeSet<Together> {
+        self.explained().together.clone()
+    }
+
+    fn explained(&self) -> MutexGuard<'_, Recorded> {
         let recorded = self.0.lock().expect("not poisoned");
-        assert!(
-            recorded.unexplained.is_empty(),
-            "{:#?}",
-            recorded.unexplained
-        );
-        recorded.uses.clone()
+        let unexplained = &recorded.unexplained;
+        assert!(unexplained.is_empty(), "{unexplained:#?}");
+        recorded
     }
 
     fn record(&self, actions: Result<Vec<Action>, String>) {
@@ -87,6 +145,13 @@ impl Calls {
         match (current(), actions) {
             (Some(invocation), Ok(actions)) => {
                 let function = invocation.function;
+                // Only DynamoDB's restrictions name keys.
+                if actions
+                    .iter()
+                    .all(|action| action.name.starts_with("dynamodb:"))
+                {
+                    recorded.together.extend(together(function, &actions));
+                }
                 let uses = actions.into_iter().map(|action| Use { function, action });
                 recorded.uses.extend(uses);
             }

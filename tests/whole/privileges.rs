@@ -6,10 +6,11 @@ mod grants;
 
 use std::collections::BTreeSet;
 
-use grants::{Asked, Grant, granted, missing, superfluous};
+use grants::{Asked, Grant, granted, is_in_one_statement, missing, statements, superfluous};
 use harness::calls::Calls;
 use local::invocation::{HTTP, INGEST, REGENERATE, SWEEP};
 use local::tables::{BUCKET, CONTENT_TABLE, SITEMAP_TABLE};
+use serde_norway::Value;
 
 /// The user's table.
 const SOURCE: &str = "magazine";
@@ -129,6 +130,37 @@ fn resource(name: &str) -> &'static str {
     }
 }
 
+/// AWS does not say whether the keys of an action in a transaction are asked for one by one or all together.
+fn every_transaction_is_allowed_by_one_statement_an_action(template: &Value, calls: &Calls) {
+    let together = calls.together();
+    let mut apart = Vec::new();
+    for group in &together {
+        let role = ROLES.iter().find(|role| role.function == group.function);
+        let statements = statements(template, role.unwrap().name);
+        let on = resource(&group.on);
+        if !is_in_one_statement(&statements, &group.name, on, &group.keys) {
+            apart.push(group.to_string());
+        }
+        // It is one statement that holds them, and not all of them one by one.
+        let mut split = Vec::new();
+        for grant in statements.concat() {
+            split.push(vec![grant]);
+        }
+        let is_restricted = ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"]
+            .iter()
+            .any(|name| group.name.ends_with(name));
+        assert!(
+            !is_restricted || !is_in_one_statement(&split, &group.name, on, &group.keys),
+            "{group}"
+        );
+    }
+    assert!(apart.is_empty(), "{apart:#?}");
+    let puts = together
+        .iter()
+        .any(|group| group.name == "dynamodb:PutItem" && group.keys.len() > 3);
+    assert!(puts, "transactions of many kinds were made");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_role_may_do_what_its_function_does_and_nothing_else() {
     let calls = Calls::default();
@@ -146,6 +178,7 @@ async fn each_role_may_do_what_its_function_does_and_nothing_else() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    every_transaction_is_allowed_by_one_statement_an_action(&template, &calls);
     for role in &ROLES {
         let (grants, asked) = (granted(&template, role.name), role.asked(&calls));
         // Without any one of the grants an action is missing, and any additional grant is reported.

@@ -113,6 +113,30 @@ pub(super) fn superfluous<'a>(grants: &'a [Grant], asked: &BTreeSet<Asked>) -> V
 ///
 /// If a statement has an unknown form.
 pub(super) fn granted(template: &Value, name: &str) -> Vec<Grant> {
+    statements(template, name).concat()
+}
+
+/// Returns whether one of these statements allows an action with all of these leading keys.
+pub(super) fn is_in_one_statement(
+    statements: &[Vec<Grant>],
+    action: &str,
+    on: &str,
+    keys: &BTreeSet<String>,
+) -> bool {
+    let asked = |key: &String| Asked::new(action, on, Some(key));
+    let holds = |statement: &Vec<Grant>, key: &String| {
+        statement.iter().any(|grant| grant.allows(&asked(key)))
+    };
+    let mut statements = statements.iter();
+    statements.any(|statement| keys.iter().all(|key| holds(statement, key)))
+}
+
+/// Returns the grants of a role, by statement.
+///
+/// # Panics
+///
+/// If a statement has an unknown form.
+pub(super) fn statements(template: &Value, name: &str) -> Vec<Vec<Grant>> {
     let resources = &template["Resources"];
     let role = &resources[name]["Properties"];
     let managed = role["ManagedPolicyArns"]
@@ -129,15 +153,17 @@ pub(super) fn granted(template: &Value, name: &str) -> Vec<Grant> {
             let roles = policy["Roles"].as_sequence().into_iter().flatten();
             roles.map(text).any(|attached| attached == name)
         });
-    let mut grants = Vec::new();
+    let mut all = Vec::new();
     for policy in managed.chain(own).chain(attached) {
         let statements = policy["PolicyDocument"]["Statement"].as_sequence();
         for statement in statements.expect("statements") {
+            let mut grants = Vec::new();
             add(statement, &mut grants);
+            all.push(grants);
         }
     }
-    assert!(!grants.is_empty(), "a role that may do nothing");
-    grants
+    assert!(!all.is_empty(), "a role that may do nothing");
+    all
 }
 
 /// Returns a role's policy, without the condition that may be around it.
@@ -272,4 +298,18 @@ fn a_missing_and_a_superfluous_grant_are_found() {
     // Of two equal grants, one is superfluous.
     let twice = [grants.to_vec(), vec![grants[0].clone()]].concat();
     assert_eq!(superfluous(&twice, &asked), [&grants[0], &grants[0]]);
+}
+
+#[test]
+fn keys_of_two_statements_are_not_in_one() {
+    let put = |keys: &str| Grant::new("dynamodb:PutItem", "SitemapTable", Some(keys));
+    let statements = [vec![put("LOC#*"), put("TERM#*")], vec![put("JOB#*")]];
+    let holds = |action: &str, keys: &[&str]| {
+        let keys = keys.iter().map(|&key| key.to_owned()).collect();
+        is_in_one_statement(&statements, action, "SitemapTable", &keys)
+    };
+    assert!(holds("dynamodb:PutItem", &["LOC#", "TERM#"]));
+    assert!(holds("dynamodb:PutItem", &["JOB#"]));
+    assert!(!holds("dynamodb:PutItem", &["JOB#", "LOC#"]));
+    assert!(!holds("dynamodb:DeleteItem", &["LOC#", "TERM#"]));
 }
