@@ -11,7 +11,7 @@ use super::{file, names, tagged, template, texts};
 /// <https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html>.
 const MAX_TEMPLATE_BYTES: usize = 51_200;
 /// More than the template of a bundle has beyond this one: which processor it is for, and why no other is taken.
-const BUNDLE_BYTES: usize = 200;
+const BUNDLE_BYTES: usize = 150;
 
 #[test]
 fn the_template_fits_into_a_request() {
