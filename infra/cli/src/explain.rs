@@ -18,10 +18,12 @@ use crate::status::exclusions::shown;
 use crate::terminal::progress::{Progress, Unit};
 use crate::terminal::text::{Text, Tone};
 
+mod chain;
 pub(crate) mod command;
 mod find;
 pub mod list;
 
+pub use chain::{Chain, End};
 use find::{Found, Named, archives, find, one_sided};
 
 /// Lookups at the same time.
@@ -79,6 +81,8 @@ pub struct Page {
     pub for_llms: bool,
     /// When time alone will change what is listed of it.
     pub next_check: Option<When>,
+    /// Where its moves lead, if it has moved.
+    pub chain: Option<Chain>,
     /// What else of it is left out, and why.
     pub notes: Vec<String>,
     /// Alternates that do not link back.
@@ -266,13 +270,9 @@ async fn explain_found(
         };
         let one_sided = one_sided(target, page, ledger.as_ref()).await?;
         let archives = archives(target, ledger.as_ref()).await?;
-        explained.push(Page::of(
-            page,
-            ledger.as_ref(),
-            refused,
-            archives,
-            one_sided,
-        ));
+        let chain = chain::chain(target, page, ledger.as_ref()).await?;
+        let page = Page::of(page, ledger.as_ref(), refused, archives, one_sided);
+        explained.push(Page { chain, ..page });
     }
     let mut explanation = Explanation {
         asked: what.to_owned(),
@@ -366,6 +366,7 @@ impl Page {
             in_feed_since: ledger.feed.map(When::at),
             for_llms: ledger.llms.is_some(),
             next_check: ledger.next_check_at.map(When::at),
+            chain: None,
             notes: ledger.notes.clone(),
             one_sided_alternates,
         }
@@ -428,6 +429,9 @@ impl Page {
         if let Some(at) = self.next_check {
             line(format!("next check at {at}"));
         }
+        for chained in self.chain.iter().flat_map(Chain::lines) {
+            line(chained);
+        }
         for note in &self.notes {
             line(note.clone());
         }
@@ -486,6 +490,7 @@ mod tests {
                 "in_feed_since": null,
                 "for_llms": false,
                 "next_check": "1970-01-01T00:00:00+00:00",
+                "chain": null,
                 "notes": ["title: cut"],
                 "one_sided_alternates": [],
             }],

@@ -18,6 +18,7 @@ use crate::terminal::progress::{Progress, Unit};
 use crate::terminal::text::json_escaped;
 
 pub(crate) mod command;
+mod redirects;
 
 type Item = HashMap<String, AttributeValue>;
 

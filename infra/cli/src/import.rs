@@ -29,6 +29,7 @@ mod held;
 mod html;
 mod json;
 mod options;
+mod redirects;
 mod report;
 mod sitemap_entry;
 mod sitemaps;
@@ -145,6 +146,7 @@ fn read(
         SourceKind::Json => json::read(input, sink)?,
         SourceKind::Jsonl => json::read_lines(input, sink)?,
         SourceKind::Feed => feed::read(input, name, sink)?,
+        SourceKind::Redirects => redirects::read(input, sink)?,
         SourceKind::Urls => url_list::read(input, &list_type(name), sink)?,
         SourceKind::Sitemap => None,
     };

@@ -26,6 +26,7 @@ pub mod import;
 pub mod load;
 pub mod mapping;
 pub mod purge;
+pub mod redirects;
 pub mod redrive;
 mod sample;
 #[cfg(feature = "serve")]

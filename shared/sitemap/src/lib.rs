@@ -75,6 +75,7 @@ pub mod mapping;
 pub mod plan;
 mod problem;
 pub mod record;
+pub mod redirects;
 mod series;
 pub mod site;
 pub mod time;

@@ -34,8 +34,8 @@ use crate::problem::cut;
 use crate::site::is_site_host;
 
 /// The note of a page that departed from an address with a query.
-const QUERY_IS_NOT_SEEN: &str =
-    "url: it has a query, which the CDN drops, so requests for it are not answered";
+const QUERY_IS_NOT_SEEN: &str = "url: it has a query, which the CDN drops, so requests for it are not answered; \
+                                 `waymark export --redirects` has it for the site's own server";
 
 /// Returns the changes that make the placement of a page agree with its record. `id` is the record's id.
 #[must_use]

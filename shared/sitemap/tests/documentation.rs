@@ -7,7 +7,7 @@ use sitemap::eligibility::NEWS_SECONDS;
 use sitemap::loc::MAX_LOC_BYTES;
 use sitemap::record::schema::{FIELDS, Role};
 use sitemap::site::SiteSettings;
-use sitemap::{departures, feed, llms, mapping, plan, record, site, video};
+use sitemap::{departures, feed, llms, mapping, plan, record, redirects, site, video};
 
 /// Returns the rows of the first table after `heading`, each as its cells.
 fn table<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
@@ -153,6 +153,36 @@ fn the_limits_are_those_of_the_code() {
         (
             "bytes of a site's own page for 404",
             size(site::MAX_NOT_FOUND_BYTES),
+        ),
+        (
+            "redirects that Cloudflare's `_redirects` takes",
+            size(redirects::CLOUDFLARE_RULES),
+        ),
+        (
+            "characters of a line of it",
+            size(redirects::CLOUDFLARE_LINE),
+        ),
+        (
+            "redirects from which Netlify advises other means",
+            size(redirects::NETLIFY_ADVISED),
+        ),
+        (
+            "redirects that `vercel.json` takes",
+            size(redirects::VERCEL_RULES),
+        ),
+        (
+            "bytes of a CloudFront KeyValueStore",
+            size(redirects::MAX_STORE_BYTES),
+        ),
+        ("bytes of a key in it", size(redirects::MAX_KEY_BYTES)),
+        ("bytes of a value in it", size(redirects::MAX_VALUE_BYTES)),
+        (
+            "characters of a line of Apache's text map",
+            size(redirects::APACHE_LINE),
+        ),
+        (
+            "characters of a parameter of nginx",
+            size(redirects::NGINX_PARAMETER),
         ),
         ("bytes of a field mapping", size(mapping::MAX_MAPPING_BYTES)),
     ];

@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use aws::Clock;
 use clap::Args;
 use serde::Serialize;
+use sitemap::redirects::Target;
 use sitemap::time::When;
 
 use crate::build::{BuildError, Out, Site, Written, some};
 use crate::content::Source;
 use crate::content::args::{show_problems, source};
 use crate::first_load::{Content, Keeps, World};
+use crate::redirects::{Made, target};
 use crate::status::exclusions::LeftOut;
 use crate::terminal::output::{Format, Output, note};
 use crate::terminal::text::counted;
@@ -35,6 +37,10 @@ pub(crate) struct Build {
     /// Delete files in DIR that only earlier builds wrote
     #[arg(long)]
     prune: bool,
+    /// Also write the redirects of moved and gone pages, for a server: nginx, apache, caddy, netlify, cloudflare, vercel,
+    /// cloudfront-kvs or csv (repeatable)
+    #[arg(long, value_name = "TARGET", value_parser = target)]
+    redirects: Vec<Target>,
     /// Publish as of this time, such as 2026-11-15T12:00:00Z, for reproducible files [default: now]
     #[arg(long, value_name = "TIME", value_parser = time)]
     at: Option<i64>,
@@ -66,6 +72,12 @@ impl Build {
     /// Runs the build. Status 0: everything that may be listed is listed. 1: a line was malformed. 2: something could not be read or
     /// written.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
+        let targets: BTreeSet<Target> = self.redirects.into_iter().collect();
+        let files: BTreeSet<&str> = targets.iter().map(|target| target.file_name()).collect();
+        if files.len() < targets.len() {
+            let text = "--redirects netlify and --redirects cloudflare write the same file, _redirects: give one of them";
+            return Err(anyhow!(text));
+        }
         let now = self.at.unwrap_or_else(|| Clock::system().now());
         let mut content = Content::begin()?;
         let sources: Vec<Source> = self.files.iter().map(|file| source(file)).collect();
@@ -85,6 +97,7 @@ impl Build {
             per_site: self.per_site,
             force: self.force,
             prune: self.prune,
+            redirects: targets.into_iter().collect(),
         };
         let written = world.write(&out).await?;
         let left_out = world.left_out();
@@ -108,6 +121,12 @@ impl Build {
             })?;
         }
         say_left(&written, &out);
+        for site in &written.sites {
+            let made = site.redirects.iter().flat_map(Made::lines);
+            for line in site.moves.lines().into_iter().chain(made) {
+                note(format!("waymark: {}: {line}", site.host));
+            }
+        }
         // A memory of a million pages is given back faster by the end of the process.
         std::mem::forget(world);
         let malformed = loaded.problems.iter().any(|problem| problem.closes);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use engine::error::EngineError;
 use objects::ObjectError;
+use sitemap::redirects::Refused;
 
 use super::site::{Hosts, some};
 use crate::content::NoRecords;
@@ -111,6 +112,14 @@ pub enum BuildError {
         path: String,
         /// The front's status.
         status: u16,
+    },
+    /// A server cannot hold the redirects of a site.
+    #[error("nothing was written: the redirects of {site}: {refused}")]
+    Redirects {
+        /// The site.
+        site: String,
+        /// Why.
+        refused: Refused,
     },
     /// No line of the files is a record.
     #[error("nothing was built: {0}")]

@@ -17,6 +17,7 @@ use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use objects::{FILES, Form, ObjectError, ObjectKey, all_sites};
 use serde::Serialize;
+use sitemap::redirects::Target;
 use sitemap::site::{Stylesheet, is_indexnow_key};
 use sitemap::stylesheet::{CSS_PATH, NEWS_XSL_PATH, VIDEO_XSL_PATH, XSL_PATH};
 
@@ -24,6 +25,7 @@ use super::disk::Disk;
 use super::error::BuildError;
 use super::site::{Hosts, Site};
 use crate::first_load::World;
+use crate::redirects::{self, Findings, Made};
 use crate::terminal::progress::{Progress, Unit};
 
 /// The style sheets that documents name.
@@ -44,6 +46,8 @@ pub struct Out {
     pub force: bool,
     /// Whether files that earlier builds made, and this one does not, are deleted.
     pub prune: bool,
+    /// The servers for which the redirects of moved and gone pages are written.
+    pub redirects: Vec<Target>,
 }
 
 /// What was written. Files are named from the folder.
@@ -81,6 +85,8 @@ impl Runtime for Memory {
 struct File {
     path: String,
     order: u8,
+    /// Its text, if the front does not serve it.
+    text: Option<String>,
 }
 
 impl World {
@@ -90,7 +96,7 @@ impl World {
     ///
     /// If a file cannot be written, if the folder would hold more than one site, or if files are there that no build made.
     pub async fn write(&self, out: &Out) -> Result<Written, BuildError> {
-        let hosts = self.hosts().await?;
+        let hosts = self.hosts(!out.redirects.is_empty()).await?;
         if hosts.0.is_empty() {
             return Err(BuildError::Empty);
         }
@@ -113,9 +119,13 @@ impl World {
                 files: 0,
                 bytes: 0,
                 stale: Vec::new(),
+                redirects: Vec::new(),
+                moves: Findings::default(),
             };
             let prefix = name.map_or_else(String::new, |name| name + "/");
-            let files = self.files(&mut site).await?;
+            let mut files = self.files(&mut site).await?;
+            self.redirects(&mut site, &out.redirects, &mut files)
+                .await?;
             let first = names.len();
             names.extend(
                 files
@@ -141,9 +151,13 @@ impl World {
             for (file, name) in files.iter().zip(&names[*first..]) {
                 let place = out.folder.join(name);
                 let failed = |error| BuildError::Write { file: place, error };
-                site.bytes += match disk.stage(name.clone()) {
-                    Ok(to) => write(&front, &site.host, &file.path, to, failed).await?,
-                    Err(error) => return Err(failed(error)),
+                site.bytes += match (disk.stage(name.clone()), &file.text) {
+                    (Ok(mut to), Some(text)) => {
+                        to.write_all(text.as_bytes()).map_err(failed)?;
+                        text.len() as u64
+                    }
+                    (Ok(to), None) => write(&front, &site.host, &file.path, to, failed).await?,
+                    (Err(error), _) => return Err(failed(error)),
                 };
                 site.files += 1;
                 progress.reach(site.files);
@@ -164,10 +178,20 @@ impl World {
     }
 
     /// Finds the hosts that are sites: those that have settings or a listed page. A draft alone makes no site, nor does a page whose URL
-    /// is refused, unless no other host has either.
-    async fn hosts(&self) -> Result<Hosts, BuildError> {
+    /// is refused, unless no other host has either. With `redirects` a moved or gone page makes one, too.
+    async fn hosts(&self, redirects: bool) -> Result<Hosts, BuildError> {
         let all = all_sites(&*self.objects()).await?;
-        let has = |host: &String| self.listed.contains_key(host) || self.settled.contains(host);
+        let mut departed = BTreeSet::new();
+        if redirects {
+            for host in &all {
+                if !self.table().departures_of(host).await?.is_empty() {
+                    departed.insert(host.clone());
+                }
+            }
+        }
+        let has = |host: &String| {
+            self.listed.contains_key(host) || self.settled.contains(host) || departed.contains(host)
+        };
         let is_any = all.iter().any(has);
         let hosts = all.into_iter().filter(|host| !is_any || has(host));
         let hosts: Vec<String> = hosts.collect();
@@ -183,7 +207,10 @@ impl World {
         let (objects, table) = (self.objects(), self.table());
         let settings = table.site(&site.host).await?.map(|row| row.settings);
         let mut files = Vec::new();
-        let mut add = |path: String, order| files.push(File { path, order });
+        let mut add = |path: String, order| {
+            let text = None;
+            files.push(File { path, order, text });
+        };
         for key in objects.list(&site.host).await? {
             let meta = objects.head(&key).await?;
             let entries = meta
@@ -236,6 +263,32 @@ impl World {
         }
         files.sort_by(|a, b| (a.order, &a.path).cmp(&(b.order, &b.path)));
         Ok(files)
+    }
+
+    /// Adds the files of a site's redirects before its other files, and notes what is wrong with its moves.
+    async fn redirects(
+        &self,
+        site: &mut Site,
+        targets: &[Target],
+        files: &mut Vec<File>,
+    ) -> Result<(), BuildError> {
+        let joined = redirects::read(self.table(), &site.host).await?;
+        site.moves = Findings::of(&joined);
+        for target in targets {
+            let made = Made::render(*target, &joined.redirects);
+            let (text, made) = made.map_err(|refused| BuildError::Redirects {
+                site: site.host.clone(),
+                refused,
+            })?;
+            site.redirects.push(made);
+            let file = File {
+                path: format!("/{}", target.file_name()),
+                order: 0,
+                text: Some(text),
+            };
+            files.insert(0, file);
+        }
+        Ok(())
     }
 }
 
@@ -297,6 +350,7 @@ fn is_made(name: &str) -> bool {
         files
             .map(|file| file.name)
             .chain(sheets)
+            .chain(Target::ALL.map(Target::file_name))
             .any(|known| known == name)
     };
     is_sitemap(name) || is_fixed() || name.strip_suffix(".txt").is_some_and(is_indexnow_key)
@@ -372,6 +426,8 @@ mod tests {
             "post-sitemap.xml",
             "Post-sitemap12.xml.gz",
             "0123456789abcdef.txt",
+            "_redirects",
+            "redirects.csv",
         ] {
             assert!(is_made(name), "{name}");
         }

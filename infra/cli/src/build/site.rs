@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::redirects::{Findings, Made};
 use crate::status::exclusions::shown;
 use crate::terminal::text::counted;
 
@@ -55,4 +56,10 @@ pub struct Site {
     pub bytes: u64,
     /// Files in the folder that earlier builds made and this one does not, and others that have the name of a sitemap.
     pub stale: Vec<String>,
+    /// The files of redirects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redirects: Vec<Made>,
+    /// What is wrong with the moves of its pages.
+    #[serde(skip_serializing_if = "Findings::is_empty")]
+    pub moves: Findings,
 }

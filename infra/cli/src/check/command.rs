@@ -34,6 +34,10 @@ use crate::files::{is_folder, read, record_file};
 use crate::terminal::output::{self, Output, note};
 use crate::values::{duration, map, origin, url};
 
+/// The hint if listed pages redirect.
+const MOVED: &str = "listed pages redirect: the record of a page that has moved for good can say so with moved_to. Then it is \
+                     no longer listed, and Waymark redirects its address";
+
 #[derive(Args)]
 pub(crate) struct Check {
     /// A site with its scheme (https://host/), a sitemap, a folder, a file, s3://bucket/prefix, or - for standard input
@@ -170,6 +174,7 @@ impl Check {
             work.add(outcome.totals);
             work.pages += outcome.pages;
         }
+        hints.extend((findings.count(Rule::PageRedirect) > 0).then(|| MOVED.to_owned()));
         (work.requests, work.bytes) = client.counts();
         work.seconds = (began.elapsed().as_secs_f64() * 10.0).round() / 10.0;
         let report = Report {

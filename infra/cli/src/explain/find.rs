@@ -239,7 +239,7 @@ pub(super) async fn one_sided(
 }
 
 /// Returns the name of an address's site: the host, and the port if it is not the scheme's own.
-fn host(loc: &Loc) -> String {
+pub(super) fn host(loc: &Loc) -> String {
     loc.as_str()
         .split('/')
         .nth(2)

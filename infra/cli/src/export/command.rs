@@ -6,10 +6,13 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use sitemap::record::Problem;
+use sitemap::redirects::Target;
 
-use crate::deployment::args::{Place, Purpose};
-use crate::export::{Exported, Scope, export, export_mapped};
+use super::redirects::Exported;
+use crate::deployment::args::{Located, Place, Purpose};
+use crate::export::{self, Scope, export, export_mapped};
 use crate::files::record_file::Out;
+use crate::redirects::target;
 use crate::terminal::output::{Format, Output, note};
 use crate::terminal::text::counted;
 use crate::values::{host, since};
@@ -42,6 +45,15 @@ pub(crate) struct Export {
     /// Also export the items of your own table, as the records that its mapping makes
     #[arg(long, conflicts_with = "table")]
     mapped: bool,
+    /// Export the redirects of moved and gone pages instead, for a server: nginx, apache, caddy, netlify, cloudflare, vercel,
+    /// cloudfront-kvs or csv
+    #[arg(
+        long,
+        value_name = "TARGET",
+        value_parser = target,
+        conflicts_with_all = ["type_name", "since", "typed", "mapped", "table"]
+    )]
+    redirects: Option<Target>,
     /// Export this table instead; its primary key must be id
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
@@ -55,6 +67,9 @@ impl Export {
             return Err(anyhow!(text));
         }
         let located = self.place.locate(Purpose::Read).await?;
+        if let Some(target) = self.redirects {
+            return self.export_redirects(&located, target, output).await;
+        }
         let source = located.target.reconciler.content.source();
         if self.mapped && source.is_none() {
             let text = "--mapped needs a table of your own: here the deployment has none, or --source-table is not given";
@@ -66,10 +81,7 @@ impl Export {
             type_name: self.type_name.clone(),
             since: self.since,
         };
-        let mut out = match &self.output {
-            Some(path) => Out::file(path, self.gzip)?,
-            None => Out::stdout(self.gzip),
-        };
+        let mut out = self.out()?;
         let client = located.clients.dynamodb().await;
         let mut exported = export(client, table, &scope, self.typed, &mut out).await?;
         if let Some(source) = source.filter(|_| self.mapped) {
@@ -85,11 +97,8 @@ impl Export {
             exported.records += mapped.records;
             exported.not_mapped = mapped.not_mapped;
         }
-        match &self.output {
-            Some(path) => out.finish(path)?,
-            None => out.end()?,
-        }
-        let Exported {
+        self.finish(out)?;
+        let export::Exported {
             records,
             not_whole,
             not_mapped,
@@ -113,5 +122,40 @@ impl Export {
             ));
         }
         Ok(ExitCode::from(u8::from(not_mapped > 0)))
+    }
+
+    /// Exports the redirects of a site. Status 1: some departures have no redirect in the file.
+    async fn export_redirects(
+        &self,
+        located: &Located,
+        target: Target,
+        output: &mut Output,
+    ) -> Result<ExitCode> {
+        let mut out = self.out()?;
+        let exported = Exported::write(located, self.site.as_deref(), target, &mut out).await?;
+        self.finish(out)?;
+        if output.format() == Format::Text {
+            let redirects = counted(exported.redirects() as u64, "redirect");
+            note(format!("exported {redirects}"));
+        } else {
+            output.json(&exported)?;
+        }
+        exported.say();
+        Ok(ExitCode::from(u8::from(!exported.is_whole())))
+    }
+
+    fn out(&self) -> Result<Out> {
+        Ok(match &self.output {
+            Some(path) => Out::file(path, self.gzip)?,
+            None => Out::stdout(self.gzip),
+        })
+    }
+
+    fn finish(&self, out: Out) -> Result<()> {
+        match &self.output {
+            Some(path) => out.finish(path)?,
+            None => out.end()?,
+        }
+        Ok(())
     }
 }

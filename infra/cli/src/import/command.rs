@@ -37,7 +37,7 @@ pub(crate) struct Import {
     /// A site with its scheme (https://host/), a URL, a folder of sitemaps, a file, or - for standard input
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<String>,
-    /// Format of the sources: sitemap, wxr, csv, json, jsonl, feed or urls [default: detected]
+    /// Format of the sources: sitemap, wxr, csv, json, jsonl, feed, urls or redirects [default: detected]
     #[arg(long, value_name = "FORMAT", value_parser = from)]
     from: Option<SourceKind>,
     /// Field mapping for csv, json and jsonl (docs/MAPPING.md; without key, optionally with items and id)

@@ -1,4 +1,4 @@
-//! CSV (RFC 4180): by a mapping, or with the columns of `wp post list` or of a content record.
+//! CSV (RFC 4180): by a mapping, or with the columns of `wp post list`, of a table of redirects, or of a content record.
 
 use std::io::{self, BufRead};
 
@@ -10,6 +10,7 @@ use sitemap::time::{When, Zone};
 use super::html;
 use super::json;
 use super::options::ImportError;
+use super::redirects::Table;
 use super::sitemap_entry::{PAGE, time};
 use super::source::HEAD_BYTES;
 use super::wordpress::{
@@ -39,7 +40,11 @@ pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<Strin
     };
     let has = |name: &str| columns.iter().any(|column| column == name);
     let has_address = ADDRESSES.iter().any(|name| has(name));
-    if sink.options.mapping.is_none() && !has_address {
+    let redirects = match sink.options.mapping.is_some() || has_address {
+        true => None,
+        false => Table::of(&columns),
+    };
+    if sink.options.mapping.is_none() && !has_address && redirects.is_none() {
         let remedy = if has("ID") && has("post_title") {
             "list it with wp post list --format=csv \
              --fields=ID,post_type,post_status,post_date_gmt,post_modified_gmt,post_password,post_title,url"
@@ -65,6 +70,10 @@ pub(super) fn read(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Option<Strin
             sink.skip("it has more cells than there are columns", || {
                 format!("line {line}")
             });
+            continue;
+        }
+        if let Some(table) = redirects {
+            table.row(&columns, &cells, line, sink)?;
             continue;
         }
         // An empty cell is nothing.

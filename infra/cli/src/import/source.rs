@@ -11,6 +11,7 @@ use check::url::origin_of;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
+use super::redirects::is_rules;
 use crate::fetch::client::{Client, NoBody};
 use crate::files;
 
@@ -52,11 +53,13 @@ pub enum SourceKind {
     Feed,
     /// A URL a line.
     Urls,
+    /// A file `_redirects`.
+    Redirects,
 }
 
 impl SourceKind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Sitemap,
         Self::Wxr,
         Self::Csv,
@@ -64,6 +67,7 @@ impl SourceKind {
         Self::Jsonl,
         Self::Feed,
         Self::Urls,
+        Self::Redirects,
     ];
 
     /// Returns its name as an option.
@@ -77,6 +81,7 @@ impl SourceKind {
             Self::Jsonl => "jsonl",
             Self::Feed => "feed",
             Self::Urls => "urls",
+            Self::Redirects => "redirects",
         }
     }
 
@@ -105,6 +110,9 @@ impl SourceKind {
         }
         if is_list(first.as_bytes()) && first.contains("://") {
             return Some(Self::Urls);
+        }
+        if is_rules(text) {
+            return Some(Self::Redirects);
         }
         // A head of a table names its columns.
         let is_name = |c: char| c.is_alphanumeric() || " _-()/,\";\t'.".contains(c);
@@ -248,6 +256,9 @@ mod tests {
             ("https://www.example.com/\n", Some(SourceKind::Urls)),
             ("ID,post_title,url\n1,Soup,https://…", Some(SourceKind::Csv)),
             ("\"Handle\",\"Body (HTML)\"", Some(SourceKind::Csv)),
+            ("# moved\n/old /new 301\n", Some(SourceKind::Redirects)),
+            ("Origin,Target,Type,Format\n", Some(SourceKind::Csv)),
+            ("Redirect from,Redirect to\n", Some(SourceKind::Csv)),
             ("\u{1}\u{2}binary", None),
             ("", None),
         ] {

@@ -28,6 +28,8 @@ const MAX_NOTES: usize = 200;
 const MAX_NOTE_BYTES: usize = 200;
 /// Records between two looks at the clock.
 const PROGRESS_EVERY: u64 = 1_000;
+/// What the ids of redirects begin with.
+const REDIRECT: &str = "redirect/";
 
 /// What a record's id is made from.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,8 @@ pub(super) enum Id<'a> {
     Address,
     /// Its address. What a second entry of the same address says is added to the first one's record.
     Entry,
+    /// Its address, among redirects: a page with the address keeps its own record. A second redirect from the address is left out.
+    Redirect,
     /// A name of its own on its site: `post/7`.
     OnSite(&'a str),
     /// This is it.
@@ -194,16 +198,21 @@ impl<'a> Sink<'a> {
             self.report.chosen_out += 1;
             return Ok(());
         }
-        let address = matches!(id, Id::Address | Id::Entry).then(|| digest(&[&normalized(&url)]));
+        let address = match id {
+            Id::Address | Id::Entry => Some(digest(&[&normalized(&url)])),
+            Id::Redirect => Some(digest(&[REDIRECT, &normalized(&url)])),
+            Id::OnSite(_) | Id::Given(_) => None,
+        };
         let is_known = address.is_some_and(|address| !self.addresses.insert(address));
-        if is_known && matches!(id, Id::Address) {
+        if is_known && matches!(id, Id::Address | Id::Redirect) {
             self.skip("its address was there before", || url);
             return Ok(());
         }
         record.id = match id {
             Id::Given(id) => id.to_owned(),
             Id::OnSite(name) => format!("{}/{name}", record.site),
-            Id::Address | Id::Entry => id_of_address(&url),
+            Id::Address | Id::Entry => id_of_address("", &url),
+            Id::Redirect => id_of_address(REDIRECT, &url),
         };
         for problem in record.problems.iter().filter(|problem| !problem.closes) {
             let field = problem.field.split(['[', '.']).next().unwrap_or_default();
@@ -236,7 +245,7 @@ impl<'a> Sink<'a> {
     }
 
     fn replace_addresses(&self, fields: &mut Fields) {
-        for name in ["url", "canonical_url"] {
+        for name in ["url", "canonical_url", "moved_to"] {
             if let Some(Value::String(url)) = fields.get_mut(name) {
                 *url = self.address(url);
             }
@@ -315,17 +324,18 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Returns the id of a page that has no other name: its host and path.
-fn id_of_address(url: &str) -> String {
+/// Returns the id of a page that has no other name: its host and path, behind a prefix.
+fn id_of_address(prefix: &str, url: &str) -> String {
     let loc = Loc::parse_any(url);
     let loc = loc.as_ref().map_or(url, Loc::as_str);
     let id = loc.split_once("://").map_or(loc, |(_, id)| id);
+    let id = &*format!("{prefix}{id}");
     if id.len() <= MAX_ID_BYTES && !id.starts_with(SOURCE_MARK) {
         return id.to_owned();
     }
     let hash = Sha256::digest(id.as_bytes());
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("address/{hash}")
+    format!("{prefix}address/{hash}")
 }
 
 impl SiteFacts {
@@ -358,7 +368,7 @@ impl SiteFacts {
 fn shown(fields: &Fields, id: Id<'_>) -> String {
     match id {
         Id::OnSite(name) | Id::Given(name) => name.to_owned(),
-        Id::Address | Id::Entry => {
+        Id::Address | Id::Entry | Id::Redirect => {
             let title = fields.get("title").and_then(Value::as_str);
             title.unwrap_or("a record without a title").to_owned()
         }

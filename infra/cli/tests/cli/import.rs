@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 mod exports;
 mod feeds;
+mod redirects;
 mod site;
 mod sitemaps;
 mod told;

@@ -18,6 +18,7 @@ mod mapping_sample;
 mod messages;
 mod on_aws;
 mod process;
+mod redirects;
 mod serve;
 mod shell;
 mod site;

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use sitemap::loc::normalized;
 use sitemap::plan::Address;
 use sitemap::record::Departure;
+use sitemap::redirects::Departed;
 use table::{Item, Query};
 
-use super::key::{Key, RowKey, escape, key, sha256_hex, unescape};
+use super::key::{Key, RowKey, escape, key, page_parts, sha256_hex, unescape};
 use super::table::{SitemapTable, damaged, item_key};
 use crate::error::EngineError;
 
@@ -125,6 +126,47 @@ impl SitemapTable {
                 return Ok(departures);
             }
         }
+    }
+
+    /// Returns all departures of a site, also those that a file has no room for, read consistently. A row that cannot be read is
+    /// skipped.
+    pub async fn departures_of(&self, site: &str) -> Result<Vec<Departed>, EngineError> {
+        let mut departures = Vec::new();
+        for digit in 0..16_u8 {
+            let query = Query::of(partition(site, &format!("{digit:x}")));
+            let mut after = None;
+            loop {
+                let page = self.page(Query {
+                    after,
+                    ..query.clone()
+                });
+                let page = page.await?;
+                for item in &page.items {
+                    let Some(key) = item_key(item).filter(|key| key.sk.len() != FILE_DIGITS) else {
+                        continue;
+                    };
+                    match (read(&key, item), item.text("loc"), item.text("owner")) {
+                        (Ok(departure), Some(loc), Some(owner)) => departures.push(Departed {
+                            loc: loc.to_owned(),
+                            departure,
+                            record: page_parts(owner).0.to_owned(),
+                        }),
+                        _ => {
+                            tracing::warn!(
+                                site,
+                                row = key.sk,
+                                "a page does not redirect: its row is damaged"
+                            );
+                        }
+                    }
+                }
+                after = page.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(departures)
     }
 
     /// Has a file published, by the event of a written row.

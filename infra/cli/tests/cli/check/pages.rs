@@ -13,6 +13,7 @@ type Answer = fn(path: &str, origin: &str, stream: &mut TcpStream);
 
 /// What a check found, without the site's address, and what the site was asked for.
 struct Checked {
+    hints: Vec<Value>,
     findings: Vec<String>,
     asked: Vec<String>,
     status: i32,
@@ -56,6 +57,7 @@ fn check(paths: &[&str], robots: (&str, &str), answer: Answer) -> Checked {
     let outcome = waymark(&[&target[..], &usual].concat());
     let report: Value = serde_json::from_str(&outcome.output)
         .unwrap_or_else(|error| panic!("{error}: {}{}", outcome.output, outcome.errors));
+    let hints = report["hints"].as_array().unwrap().clone();
     let findings = report["findings"]
         .as_array()
         .unwrap()
@@ -70,6 +72,7 @@ fn check(paths: &[&str], robots: (&str, &str), answer: Answer) -> Checked {
     asked.sort();
     Checked {
         findings,
+        hints,
         asked,
         status: outcome.status,
     }
@@ -123,6 +126,10 @@ fn a_page_that_answers_as_nonsense_does_is_a_soft_404() {
     };
     assert_eq!(found.findings.len(), 4, "{:#?}", found.findings);
     begins(0, "page.redirect: \"/home/\" leads to \"/soup/\"");
+    // Two pages redirect, and the hint is there once.
+    assert_eq!(found.hints.len(), 1, "{:?}", found.hints);
+    let hint = found.hints[0].as_str().unwrap();
+    assert!(hint.contains("with moved_to"), "{hint}");
     begins(1, "page.redirect: \"/index.html\" leads to \"/\"");
     begins(2, "page.soft_404: \"/error/\" leads to \"/\", a home page");
     begins(

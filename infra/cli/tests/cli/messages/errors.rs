@@ -22,6 +22,7 @@ use engine::error::EngineError;
 use serde_json::Value;
 use sitemap::loc::LocError;
 use sitemap::mapping::Mapping;
+use sitemap::redirects::{Refused, Target};
 
 use super::{HOST, URL};
 
@@ -170,6 +171,9 @@ pub(super) fn command_errors() -> Vec<String> {
         },
         BuildError::Unserved { .. } => BuildError::Unserved {
             site: HOST.to_owned(), path: "/post-sitemap.xml".to_owned(), status: 503,
+        },
+        BuildError::Redirects { .. } => BuildError::Redirects {
+            site: HOST.to_owned(), refused: Refused::TooMany { target: Target::Cloudflare, count: 2_001, limit: 2_000 },
         },
         BuildError::NoRecords(_) => BuildError::NoRecords(NoRecords { files: "pages.csv".to_owned(), next: "build - --out DIR" }),
         BuildError::Empty => BuildError::Empty,
