@@ -232,14 +232,14 @@ mod on_a_stack {
             out
         };
         let a = explain("a");
-        let line = "  ends at https://www.example.com/new#part after 2 moves, over b\n";
+        let line = "  ends at https://www.example.com/new#part after 2 moves, over b";
         assert!(a.contains(line), "{a}");
         assert!(!explain("b").contains("ends at"));
         let x = explain("https://www.example.com/x");
-        let line = "  does not redirect: y leads back to x, in a loop of moves, over y\n";
+        let line = "  does not redirect: y leads back to x, in a loop of moves, over y";
         assert!(x.contains(line), "{x}");
         let z = explain("z");
-        let line = "  does not redirect: x leads back to y, in a loop of moves, over y, x\n";
+        let line = "  does not redirect: x leads back to y, in a loop of moves, over y, x";
         assert!(z.contains(line), "{z}");
         let gone = explain("gone");
         assert!(
