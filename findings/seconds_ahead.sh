@@ -3,8 +3,8 @@
 #
 # Packages: dynamoose 4.2.0 (storage "seconds"), @nova-odm/marshaller 0.8.3, from npm.
 # Guess:    a time as whole seconds is the second that has begun, as with every clock and as Math.floor(Date.now() / 1000).
-# Seen:     of 10:20:30.7 nova-odm stores the second of :30, and dynamoose that of :31. So dynamoose reads back a time that is later than
-#           the one that it was given.
+# Seen:     of 10:20:30.7 nova-odm stores the second of :30, and dynamoose that of :31. So what dynamoose stores is a time that is
+#           later than the one that it was given.
 # So:       what was stored just now may be in the future for as much as half a second; a comparison with the clock must allow for it.
 set -euo pipefail
 folder=$(mktemp -d)
