@@ -59,7 +59,7 @@ pub struct Site {
     /// The files of redirects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redirects: Vec<Made>,
-    /// What is wrong with the moves of its pages.
+    /// The problems of the moves of its pages.
     #[serde(skip_serializing_if = "Findings::is_empty")]
     pub moves: Findings,
 }

@@ -17,7 +17,7 @@ const FOLLOWED: usize = 100;
 /// Where the moves of a page lead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Chain {
-    /// How many moves there are.
+    /// The number of moves.
     pub moves: usize,
     /// The ids of the moved records after the page's own.
     pub over: Vec<String>,

@@ -12,7 +12,7 @@ use crate::files::record_file::Out;
 use crate::redirects::{Findings, Made, read};
 use crate::terminal::output::note;
 
-/// What came of an export of redirects, as JSON.
+/// The result of an export of redirects, as JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct Exported {
     /// The site. `null` if no site has redirects.

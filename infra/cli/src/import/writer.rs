@@ -28,7 +28,7 @@ const MAX_NOTES: usize = 200;
 const MAX_NOTE_BYTES: usize = 200;
 /// Records between two looks at the clock.
 const PROGRESS_EVERY: u64 = 1_000;
-/// What the ids of redirects begin with.
+/// The beginning of the ids of redirects.
 const REDIRECT: &str = "redirect/";
 
 /// What a record's id is made from.
