@@ -1,0 +1,15 @@
+//! Joins access logs with what is listed: which pages crawlers fetched, when, and how long after their last change.
+//!
+//! ```text
+//! log ─▶ inflate, lines ─▶ Request        ─▶ bot, verified?   ─▶ sorted by address ─┐
+//!        (input)           (forms, a file each) (bots)           (join)             ├▶ Report
+//! sitemaps, records ─────────────────────────────────────────▶ sorted by address ─┘  (report)
+//! ```
+//!
+//! - It does no I/O but to read what it is given, and the sorter's file without a name. Memory does not grow with the logs.
+//! - It reads no clock, environment or randomness: the time is an argument.
+//! - The address of a client is compared with the ranges of crawlers, and dropped. No report contains one.
+//! - What a form of log cannot say is said in the report, not guessed.
+
+pub mod report;
+pub mod request;
