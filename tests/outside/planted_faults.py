@@ -140,7 +140,8 @@ FAULTS = {
     "a block of an index is spliced as if no sitemaps of others were behind it": [
         (BLOCKS, "            blocks = others;\n", "            let _ = others;\n")],
     "an index that is cut into blocks lists no sitemaps of others": [
-        (INDEX, "segments(generation, blocks, &also);", "segments(generation, blocks, &Page::default());"),
+        (INDEX, "let segments = blocks::segments(generation, blocks, &also);",
+         "let none = Page::default();\n                    let segments = blocks::segments(generation, blocks, &none);"),
         (INDEX, "        let also = lines::also(&row.settings);\n", "")],
     "sitemaps of others make no index full": [
         (BLOCKS, "if now + also > self.limits.lines", "if now > self.limits.lines")],
