@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use sitemap::site::SiteSettings;
 use table::Item;
 
+use super::calls::{Poison, Watcher};
 use super::harness::{Options, World, simulated};
 use crate::deployment::PLAIN;
 use crate::records::{SITE, post, settings};
@@ -383,6 +384,38 @@ fn an_edit_a_new_page_and_a_removal_are_told_of_and_a_first_load_is_not() {
         bench.sweep().await;
         assert_eq!(bench.left().await, []);
         assert_eq!(bench.told(), [[url("/a"), url("/b"), url("/c")]]);
+        bench.stop();
+    });
+}
+
+/// A removal needs its site's row only to know whether search engines are notified. If the row cannot be read, the removal must wait.
+#[test]
+fn a_removal_is_told_of_although_its_sites_row_could_not_be_read_at_first() {
+    simulated(async |sim| {
+        let bench = Bench::start(&sim).await;
+        let page = ["post/a".to_owned()];
+        let reconcile = async |watcher: Option<Arc<dyn Watcher>>| {
+            let functions = bench.world.functions(watcher);
+            functions.reconciler.reconcile(&page, None).await
+        };
+        bench.world.put(&post("/a", 1)).await;
+        assert!(reconcile(None).await.iter().all(Result::is_ok));
+        for notice in bench.world.rows("NOTICE#").await.into_keys() {
+            bench.world.delete_row(&notice.0, &notice.1).await;
+        }
+        bench.world.delete("post/a").await;
+        let poison = Poison {
+            operation: "GetItem",
+            names: format!("SITE#{SITE}"),
+        };
+        assert!(
+            reconcile(Some(Arc::new(poison)))
+                .await
+                .iter()
+                .all(Result::is_err)
+        );
+        assert!(reconcile(None).await.iter().all(Result::is_ok));
+        assert_eq!(bench.left().await, [(url("/a"), NOW)]);
         bench.stop();
     });
 }
