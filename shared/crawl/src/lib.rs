@@ -11,5 +11,6 @@
 //! - The address of a client is compared with the ranges of crawlers, and dropped. No report contains one.
 //! - What a form of log cannot say is said in the report, not guessed.
 
+pub mod bots;
 pub mod report;
 pub mod request;
