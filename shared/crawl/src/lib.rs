@@ -12,5 +12,7 @@
 //! - What a form of log cannot say is said in the report, not guessed.
 
 pub mod bots;
+pub mod forms;
+pub mod input;
 pub mod report;
 pub mod request;
