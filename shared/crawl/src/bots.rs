@@ -27,7 +27,7 @@ pub const OTHERS: &str = "other bots";
 
 /// A bot of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BotId(u16);
+pub struct BotId(pub(crate) u16);
 
 impl BotId {
     /// Returns the position in [`Bots::all`].

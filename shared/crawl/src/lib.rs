@@ -11,8 +11,12 @@
 //! - The address of a client is compared with the ranges of crawlers, and dropped. No report contains one.
 //! - What a form of log cannot say is said in the report, not guessed.
 
+pub mod address;
 pub mod bots;
 pub mod forms;
 pub mod input;
+pub mod join;
+pub mod log;
 pub mod report;
 pub mod request;
+mod tally;

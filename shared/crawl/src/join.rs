@@ -1,0 +1,228 @@
+//! Takes what is listed and what was asked for, and joins them by address.
+//!
+//! Both go through one sorter on disk, so that memory grows with neither. A page and the requests for it come out of it one after the
+//! other, the requests in the order of their times. What is asked of sitemaps and robots.txt is little, and stays in memory.
+//!
+//! First everything that is listed is given ([`Join::sitemap`], [`Join::list`], [`Join::exclude`]), because which hosts and documents are
+//! the site's own is known from that; then the requests ([`Join::request`]).
+
+mod counted;
+mod documents;
+mod finish;
+mod page;
+mod record;
+mod unlisted;
+
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+
+use check::listing::sort::Sorter;
+use sitemap::time::When;
+
+use crate::address::{self, Key};
+use crate::bots::{BotId, Bots, Verdict};
+use crate::request::Request;
+use counted::Counted;
+use documents::Documents;
+use record::{Change, Hit, Record};
+
+pub use finish::{FinishError, State};
+
+/// The memory of the sorter, in bytes.
+const SORTER_BYTES: usize = 64 * 1024 * 1024;
+
+/// Seconds by which a log's clock may be ahead of ours.
+pub const MAX_AHEAD_SECONDS: i64 = 86_400;
+
+/// Which requests are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Bots. `None` for all.
+    pub bots: Option<Vec<BotId>>,
+    /// Only requests from addresses that the bot's operator publishes.
+    pub verified_only: bool,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is counted.
+    Counted,
+    /// It is no wanted bot's.
+    Other,
+    /// It is for another host than those of the listing.
+    OtherHost,
+    /// Its host is not known: neither its line nor the user says it.
+    NoHost,
+    /// It asks for no address.
+    NoAddress,
+    /// Its time is later than now.
+    Future,
+}
+
+/// Listed pages and requests.
+#[derive(Debug)]
+pub struct Join<'b> {
+    bots: &'b Bots,
+    wanted: Wanted,
+    now: i64,
+    sorter: Sorter,
+    key: Key,
+    record: Vec<u8>,
+    documents: Documents,
+    /// The hosts of listed pages, and whether their pages are listed as `http`.
+    hosts: HashMap<Vec<u8>, bool>,
+    /// The host of requests whose line has none.
+    host: Option<Vec<u8>>,
+    /// Why records are not listed.
+    reasons: Vec<String>,
+    /// Listed texts that are no addresses.
+    not_addresses: u64,
+    counted: Counted,
+}
+
+impl<'b> Join<'b> {
+    /// Creates an empty one, whose sorter writes to `folder`. `now`: seconds since 1970.
+    #[must_use]
+    pub fn new(bots: &'b Bots, wanted: Wanted, folder: &Path, now: i64) -> Self {
+        Self {
+            bots,
+            wanted,
+            now,
+            sorter: Sorter::new(folder, SORTER_BYTES),
+            key: Key::default(),
+            record: Vec::new(),
+            documents: Documents::default(),
+            hosts: HashMap::new(),
+            host: None,
+            reasons: Vec::new(),
+            not_addresses: 0,
+            counted: Counted::default(),
+        }
+    }
+
+    /// Returns a number for a sitemap, by an address or the name of a file.
+    pub fn sitemap(&mut self, name: &str) -> u32 {
+        self.documents.sitemap(name, &mut self.key)
+    }
+
+    /// Takes a listed page. `lastmod` may be empty or bad: then it is not known when the page changed.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be sorted.
+    pub fn list(&mut self, sitemap: u32, loc: &str, lastmod: &str) -> io::Result<()> {
+        let Some(key) = self.key.of_url(loc) else {
+            self.not_addresses += 1;
+            return Ok(());
+        };
+        let host = address::host(key);
+        if !self.hosts.contains_key(host) {
+            self.documents.robots(host);
+            self.hosts.insert(host.to_vec(), loc.starts_with("http:"));
+        }
+        let changed = match When::parse(lastmod) {
+            Err(_) => Change::Unknown,
+            Ok(when) if when.is_date() => Change::Day(when.seconds()),
+            Ok(when) => Change::At(when.seconds()),
+        };
+        Record::Listed(sitemap, changed).write(key, &mut self.record);
+        self.sorter.push(&self.record)
+    }
+
+    /// Takes a page that is not listed, and why.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be sorted.
+    pub fn exclude(&mut self, loc: &str, reason: &str) -> io::Result<()> {
+        let known = self.reasons.iter().position(|known| known == reason);
+        let reason = known.unwrap_or_else(|| {
+            self.reasons.push(reason.to_owned());
+            self.reasons.len() - 1
+        });
+        let Some(key) = self.key.of_url(loc) else {
+            return Ok(());
+        };
+        Record::Excluded(reason as u32).write(key, &mut self.record);
+        self.sorter.push(&self.record)
+    }
+
+    /// Returns the hosts of the listed pages.
+    pub fn hosts(&self) -> impl Iterator<Item = &[u8]> {
+        self.hosts.keys().map(Vec::as_slice)
+    }
+
+    /// Says the host of requests whose line has none. Without this it is the listing's, if that has only one.
+    pub fn set_host(&mut self, host: &str) {
+        self.host = Some(host.as_bytes().to_ascii_lowercase());
+    }
+
+    /// Takes a request.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be sorted.
+    pub fn request(&mut self, request: &Request<'_>) -> io::Result<Taken> {
+        if request.time > self.now + MAX_AHEAD_SECONDS {
+            return Ok(Taken::Future);
+        }
+        self.counted.line(request.time);
+        let agent = request.agent.as_deref().unwrap_or_default();
+        let Some(bot) = self.bots.named(agent) else {
+            return Ok(Taken::Other);
+        };
+        if !self.is_wanted(bot, request.client) {
+            return Ok(Taken::Other);
+        }
+        let alone = match (&self.host, self.hosts.len()) {
+            (None, 1) => self.hosts.keys().next(),
+            (host, _) => host.as_ref(),
+        };
+        let host = request.host.as_deref().or(alone.map(Vec::as_slice));
+        let is_path = request.target.starts_with(b"/");
+        let Some(key) = self.key.of_target(host, &request.target) else {
+            return Ok(match host {
+                None if is_path => Taken::NoHost,
+                _ => Taken::NoAddress,
+            });
+        };
+        if !self.hosts.contains_key(address::host(key)) {
+            return Ok(Taken::OtherHost);
+        }
+        self.counted.request(bot, request.status);
+        let hit = Hit {
+            time: request.time,
+            bot,
+            status: request.status,
+            is_get: &*request.method == b"GET",
+        };
+        if !request.is_cut && self.documents.asked(key, &hit) {
+            return Ok(Taken::Counted);
+        }
+        let record = match request.is_cut {
+            true => Record::Cut,
+            false => Record::Hit(hit),
+        };
+        record.write(key, &mut self.record);
+        self.sorter.push(&self.record)?;
+        Ok(Taken::Counted)
+    }
+
+    fn is_wanted(&mut self, bot: BotId, client: Option<IpAddr>) -> bool {
+        if let Some(bots) = &self.wanted.bots
+            && !bots.contains(&bot)
+        {
+            return false;
+        }
+        let verdict = self.bots.verdict(bot, client);
+        self.counted.verdict(bot, verdict);
+        match verdict {
+            Verdict::Verified => true,
+            Verdict::Impostor => false,
+            Verdict::Unverifiable => !self.wanted.verified_only,
+        }
+    }
+}
