@@ -5,12 +5,10 @@
 
 pub(crate) mod command;
 mod error;
-pub mod listing;
 mod max_removed;
 mod pages;
 pub mod report;
 
 pub use error::DiffError;
-pub use listing::Target;
 pub use max_removed::MaxRemoved;
 pub use pages::{Files, Ignored, Pages};

@@ -1,7 +1,7 @@
 //! The operator's command, `waymark`: a module for each verb, and the modules that they share.
 //!
 //! ```text
-//! main ─▶ verbs ─▶ a verb's command (its options) ─▶ the verb ─▶ content, fetch, deployment ─▶ terminal, files
+//! main ─▶ verbs ─▶ a verb's command (its options) ─▶ the verb ─▶ listing ─▶ content, fetch, deployment ─▶ terminal, files
 //! ```
 
 #![expect(
@@ -23,6 +23,7 @@ pub mod fetch;
 pub mod files;
 pub mod first_load;
 pub mod import;
+pub mod listing;
 pub mod load;
 pub mod mapping;
 pub mod purge;

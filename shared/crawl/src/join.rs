@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use check::listing::sort::Sorter;
 use sitemap::time::When;
@@ -64,8 +65,8 @@ pub enum Taken {
 
 /// Listed pages and requests.
 #[derive(Debug)]
-pub struct Join<'b> {
-    bots: &'b Bots,
+pub struct Join {
+    bots: Arc<Bots>,
     wanted: Wanted,
     now: i64,
     sorter: Sorter,
@@ -83,10 +84,10 @@ pub struct Join<'b> {
     counted: Counted,
 }
 
-impl<'b> Join<'b> {
+impl Join {
     /// Creates an empty one, whose sorter writes to `folder`. `now`: seconds since 1970.
     #[must_use]
-    pub fn new(bots: &'b Bots, wanted: Wanted, folder: &Path, now: i64) -> Self {
+    pub fn new(bots: Arc<Bots>, wanted: Wanted, folder: &Path, now: i64) -> Self {
         Self {
             bots,
             wanted,

@@ -74,7 +74,7 @@ impl Reading {
         &mut self,
         name: &str,
         form: Option<&Form>,
-        join: &mut Join<'_>,
+        join: &mut Join,
         mut open: impl FnMut() -> io::Result<R>,
     ) -> Result<(), LogError> {
         let mut lines = Lines::open(open().map_err(LogError::Read)?).map_err(LogError::Read)?;
@@ -280,7 +280,7 @@ impl<'f> FileRead<'f> {
         &mut self,
         lines: &mut Lines<R>,
         reading: &mut Reading,
-        join: &mut Join<'_>,
+        join: &mut Join,
     ) -> Result<(), LogError> {
         let mut reader = self.form.reader();
         loop {

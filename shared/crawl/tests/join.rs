@@ -1,5 +1,7 @@
 //! Tests what the report says of small logs.
 
+use std::sync::Arc;
+
 use crawl::bots::Bots;
 use crawl::join::{Join, State, Wanted};
 use crawl::log::{LogError, Reading};
@@ -26,8 +28,8 @@ struct Case {
 
 impl Case {
     fn run(&self) -> (Report, Vec<(String, State)>) {
-        let bots = Bots::built_in();
-        let mut join = Join::new(&bots, self.wanted.clone(), &std::env::temp_dir(), NOW);
+        let bots = Arc::new(Bots::built_in());
+        let mut join = Join::new(bots, self.wanted.clone(), &std::env::temp_dir(), NOW);
         let mut sitemaps: Vec<(&str, u32)> = Vec::new();
         for (sitemap, loc, lastmod) in &self.listed {
             let known = sitemaps.iter().find(|(name, _)| name == sitemap);
@@ -407,8 +409,8 @@ fn hosts_are_those_of_the_listing() {
 
 #[test]
 fn a_form_that_is_not_known_is_an_error_that_says_what_it_looks_like() {
-    let bots = Bots::built_in();
-    let mut join = Join::new(&bots, Wanted::default(), &std::env::temp_dir(), NOW);
+    let bots = Arc::new(Bots::built_in());
+    let mut join = Join::new(bots, Wanted::default(), &std::env::temp_dir(), NOW);
     let mut reading = Reading::default();
     let read = reading.read("photo.jpg", None, &mut join, || {
         Ok(&b"\xff\xd8\xff\n\n"[..])

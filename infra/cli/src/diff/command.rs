@@ -1,33 +1,30 @@
 //! `waymark diff`
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Error, Result, anyhow};
-use aws::{Account, Clock};
+use anyhow::{Result, anyhow};
+use aws::Account;
 use check::listing::comparison::{Fields, Side};
 use check::listing::{Part, Reading};
-use check::url::origin_of;
 use clap::{Args, ValueEnum};
 use engine::error::EngineError;
 use objects::all_sites;
-use sitemap::loc::Origin;
 use sitemap::site::MAX_BYTES;
 
-use crate::content::Source;
-use crate::deployment::args::{Deployed, Located, Purpose, no_deployment};
-use crate::diff::listing::Reader;
+use crate::deployment::args::{Deployed, Purpose, no_deployment};
+use crate::diff::MaxRemoved;
+use crate::diff::pages::{Ignored, Pages, Sided};
 use crate::diff::report::{Format, Report, respelled};
-use crate::diff::{Ignored, MaxRemoved, Pages, Target};
 use crate::fetch::args::Requests;
-use crate::fetch::bucket::{Bucket, SCHEME};
 use crate::fetch::client::Client;
-use crate::files::is_folder;
-use crate::first_load::{Content, Keeps, World};
+use crate::listing;
+use crate::listing::named::{Named, What};
+use crate::listing::reader::Reader;
+use crate::listing::target::Target;
 use crate::terminal::output::{self, Output, note};
-use crate::values::{duration, map, url};
+use crate::values::{duration, map};
 
 #[derive(Args)]
 #[command(mut_arg("stack", |stack| stack.help("Compare what the tables of this CloudFormation stack list, as the old side")))]
@@ -115,53 +112,12 @@ fn within(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A side: a deployment's site, what would be listed of content, or what anyone can read.
-enum What {
-    Table(Box<Located>, String),
-    Records(Box<World>, String, PathBuf),
-    Target(Target),
-}
-
-/// A side as it was named.
-enum Named {
-    Records(PathBuf),
-    Target(Target),
-}
-
-impl What {
-    fn name(&self) -> String {
-        match self {
-            Self::Table(_, site) => format!("the tables of {site}"),
-            Self::Records(_, _, file) => file.display().to_string(),
-            Self::Target(target) => target.name(),
-        }
-    }
-}
-
-impl Named {
-    /// Returns the host that it names. Returns `None` for a folder, a file, a bucket or records.
-    fn host(&self) -> Option<&str> {
-        match self {
-            Self::Target(Target::Site(url) | Target::Sitemap(url)) => {
-                let origin = origin_of(url)?;
-                origin.split_once("://").map(|(_, host)| host)
-            }
-            Self::Target(Target::Folder(_) | Target::File(_) | Target::Bucket(..))
-            | Self::Records(_) => None,
-        }
-    }
-}
-
 impl Diff {
     /// Compares the sides. Status 0: no difference, or no more removals than `--max-removed`. 1: there are. 2: a side could not be read
     /// whole.
     pub(crate) async fn run(self, output: &mut Output) -> Result<ExitCode> {
         let sides = self.sides().await?;
-        let urls = sides.iter().filter_map(|side| match side {
-            What::Target(Target::Site(url) | Target::Sitemap(url)) => origin_of(url),
-            _ => None,
-        });
-        let urls = urls.map(str::to_owned);
+        let urls = sides.iter().filter_map(What::origin).map(str::to_owned);
         let client = Client::new(self.requests.asking(urls, &[])?);
         let reader = Reader {
             client: &client,
@@ -176,17 +132,8 @@ impl Diff {
         };
         let pages = Arc::new(Pages::new(Ignored::new(self.ignore.clone()), self.exact));
         for (what, side) in sides.iter().zip([Side::A, Side::B]) {
-            match what {
-                What::Target(target) => reader.read(target, side, &pages).await?,
-                What::Table(located, site) => {
-                    let table = &located.target.reconciler.table;
-                    reader.read_table(table, site, false, side, &pages).await?;
-                }
-                What::Records(world, site, _) => {
-                    let table = world.table();
-                    reader.read_table(table, site, true, side, &pages).await?;
-                }
-            }
+            let sided: Arc<dyn listing::pages::Pages> = Arc::new(Sided(pages.clone(), side));
+            what.read(&reader, &sided).await?;
         }
         let pages = Arc::into_inner(pages).ok_or(anyhow!("a reader is left"))?;
         let format = match (self.format, output.format()) {
@@ -244,7 +191,8 @@ impl Diff {
             let sites = sites.map_err(EngineError::from)?;
             let site = self.site_of("the deployment", &sites, a.host())?;
             let table = What::Table(Box::new(located), site.clone());
-            return Ok([table, self.what(a, Some(&site)).await?]);
+            let a = a.open(|side, sites| self.site_of(side, sites, Some(&site)));
+            return Ok([table, a.await?]);
         };
         if self.deployed.is_given() {
             return Err(anyhow!(
@@ -259,29 +207,13 @@ impl Diff {
             return Err(anyhow!(text));
         }
         let hosts = [a.host(), b.host()].map(|host| host.map(str::to_owned));
-        let a = self.what(a, hosts[1].as_deref()).await?;
-        Ok([a, self.what(b, hosts[0].as_deref()).await?])
+        let a = a.open(|side, sites| self.site_of(side, sites, hosts[1].as_deref()));
+        let b = b.open(|side, sites| self.site_of(side, sites, hosts[0].as_deref()));
+        Ok([a.await?, b.await?])
     }
 
-    /// Returns what a named side lists, for a comparison with the host of the other side.
-    async fn what(&self, named: Named, other: Option<&str>) -> Result<What> {
-        let file = match named {
-            Named::Target(target) => return Ok(What::Target(target)),
-            Named::Records(file) => file,
-        };
-        let mut content = Content::begin()?;
-        content.read(&Source::File(file.clone()))?;
-        let world = World::begin(Clock::system().now()).await?;
-        let publish = || content.publish(world, 0, Keeps::Rows);
-        let (world, loaded) = tokio::task::block_in_place(publish)?;
-        if let Some(problem) = loaded.problems.iter().find(|problem| problem.closes) {
-            note(format!("{problem}; the record is compared as not listed"));
-        }
-        let sites = all_sites(&*world.objects())
-            .await
-            .map_err(EngineError::from)?;
-        let site = self.site_of(&file.display().to_string(), &sites, other)?;
-        Ok(What::Records(Box::new(world), site, file))
+    async fn named(&self, text: &str) -> Result<Named> {
+        Named::parse(text, self.deployed.account(), self.requests.timeout).await
     }
 
     /// Chooses which of a side's sites is compared.
@@ -312,29 +244,5 @@ impl Diff {
                 ))
             }
         }
-    }
-
-    /// Parses the name of a side.
-    async fn named(&self, text: &str) -> Result<Named> {
-        if text.starts_with(SCHEME) {
-            let bucket = Bucket::parse(text, self.deployed.account(), self.requests.timeout);
-            let (bucket, file) = bucket.map_err(Error::msg)?;
-            bucket.is_reachable().await.map_err(Error::msg)?;
-            return Ok(Named::Target(Target::Bucket(bucket, file)));
-        }
-        if let Some(url) = url(text) {
-            let url = url?;
-            return Ok(Named::Target(match Origin::parse(url.as_str()) {
-                Ok(origin) => Target::Site(origin.as_str().to_owned()),
-                Err(_) => Target::Sitemap(url.as_str().to_owned()),
-            }));
-        }
-        let path = PathBuf::from(text);
-        let is_content = text.ends_with(".jsonl") || text.ends_with(".jsonl.gz");
-        Ok(match is_folder(text)? {
-            true => Named::Target(Target::Folder(path)),
-            false if is_content => Named::Records(path),
-            false => Named::Target(Target::File(path)),
-        })
     }
 }

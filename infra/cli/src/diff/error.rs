@@ -3,48 +3,10 @@
 use std::io;
 
 use check::listing::sort::SortError;
-use engine::error::EngineError;
 
 /// Why two sides could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum DiffError {
-    /// A document cannot be read whole.
-    #[error("{file}: {why}. Nothing was compared")]
-    Unread {
-        /// Its address or path.
-        file: String,
-        /// Why.
-        why: String,
-    },
-    /// A site or a folder has no sitemaps that anything names.
-    #[error(
-        "{target}: found no sitemap in robots.txt or at {names}: give the sitemap's own address"
-    )]
-    NoSitemaps {
-        /// The site or folder.
-        target: String,
-        /// The usual names.
-        names: String,
-    },
-    /// A side lists nothing.
-    #[error("{target}: lists no page: {what}. Nothing was compared")]
-    Nothing {
-        /// The side.
-        target: String,
-        /// What was read of it.
-        what: String,
-    },
-    /// There are too many sitemaps.
-    #[error("{target}: has more than {limit} sitemaps. Nothing was compared")]
-    TooMany {
-        /// The side.
-        target: String,
-        /// How many are read.
-        limit: usize,
-    },
-    /// A table cannot be read.
-    #[error("{0}")]
-    Table(#[from] EngineError),
     /// The pages cannot be sorted.
     #[error(transparent)]
     Sort(#[from] SortError),

@@ -10,6 +10,7 @@ use check::listing::sort::SortError;
 use sitemap::loc::normalized;
 
 use super::error::DiffError;
+use crate::listing;
 
 /// Which pages are compared.
 #[derive(Clone, Debug, Default)]
@@ -152,37 +153,6 @@ impl Pages {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a number for a sitemap. `is_none` is set if its name says nothing.
-    pub fn file(&self, name: &str, is_none: bool) -> u32 {
-        let mut inside = self.lock();
-        inside.files.names.push(name.into());
-        inside.files.is_none.push(is_none);
-        inside.files.names.len() as u32 - 1
-    }
-
-    /// Takes a page.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be sorted.
-    pub fn add(&self, side: Side, file: u32, page: &Page) -> io::Result<()> {
-        if self.ignored.has(&page.loc) {
-            return Ok(());
-        }
-        let mut inside = self.lock();
-        inside.pages += 1;
-        inside.comparison.add(side, file, page)
-    }
-
-    /// Counts the pages.
-    pub fn count(&self) -> u64 {
-        self.lock().pages
-    }
-
-    pub(super) fn sort_error(&self, error: io::Error) -> DiffError {
-        SortError::new(&self.folder, error).into()
-    }
-
     /// Compares the sides, and gives `take` what differs.
     ///
     /// # Errors
@@ -216,8 +186,40 @@ impl Pages {
     }
 }
 
+/// Takes the pages of one side.
+#[derive(Debug)]
+pub(super) struct Sided(pub Arc<Pages>, pub Side);
+
+impl listing::pages::Pages for Sided {
+    fn file(&self, name: &str, is_none: bool) -> u32 {
+        let mut inside = self.0.lock();
+        inside.files.names.push(name.into());
+        inside.files.is_none.push(is_none);
+        inside.files.names.len() as u32 - 1
+    }
+
+    fn add(&self, file: u32, page: &Page) -> io::Result<()> {
+        if self.0.ignored.has(&page.loc) {
+            return Ok(());
+        }
+        let mut inside = self.0.lock();
+        inside.pages += 1;
+        inside.comparison.add(self.1, file, page)
+    }
+
+    fn count(&self) -> u64 {
+        self.0.lock().pages
+    }
+
+    fn sort_error(&self, error: io::Error) -> SortError {
+        SortError::new(&self.0.folder, error)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use crate::listing::pages::Pages as _;
+
     use super::*;
 
     #[test]
@@ -248,14 +250,15 @@ mod tests {
 
     #[test]
     fn a_sitemap_has_another_name_whatever_its_folder_or_packing_is() {
-        let pages = Pages::new(Ignored::default(), false);
+        let pages = Arc::new(Pages::new(Ignored::default(), false));
+        let sided = Sided(pages.clone(), Side::A);
         let [a, b, c, d] = [
             ("https://a.example/post-sitemap.xml?v=1/2", false),
             ("public/post-sitemap.xml.gz", false),
             ("https://a.example/page-sitemap.xml", false),
             ("content.jsonl", true),
         ]
-        .map(|(name, is_none)| pages.file(name, is_none));
+        .map(|(name, is_none)| sided.file(name, is_none));
         let files = pages.lock().files.clone();
         assert_eq!(files.short(a), "post-sitemap.xml");
         assert!(!files.differ(&[a], &[b]));

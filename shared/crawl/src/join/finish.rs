@@ -122,7 +122,7 @@ impl Directories {
     }
 }
 
-impl Join<'_> {
+impl Join {
     /// Joins what was taken. `listing`: what the user named. Calls `take` with each address and its last change, in the order of the
     /// addresses, also with those that are not listed and gone.
     ///
@@ -140,7 +140,7 @@ impl Join<'_> {
             self.counted.last.unwrap_or_default(),
         );
         let mut tallies = Tallies {
-            bots: self.bots,
+            bots: &self.bots,
             windows: WINDOW_DAYS.map(|days| log.1 - i64::from(days) * DAY),
             is_known: WINDOW_DAYS
                 .map(|days| (log.1 - log.0) * 100 >= i64::from(days) * DAY * WHOLE_PERCENT),

@@ -15,6 +15,7 @@ use cli::diff::DiffError;
 use cli::export::ExportError;
 use cli::first_load::FirstLoadError;
 use cli::import::ImportError;
+use cli::listing::error::ListingError;
 use cli::load::publish::PublishError;
 use cli::mapping::ItemError;
 use cli::redrive::Reason;
@@ -180,12 +181,17 @@ pub(super) fn command_errors() -> Vec<String> {
     }) {
         add(&error);
     }
+    for error in every!(ListingError {
+        ListingError::Unread { .. } => ListingError::Unread { file: URL.to_owned(), why: "status 404".to_owned() },
+        ListingError::NoSitemaps { .. } => ListingError::NoSitemaps { target: HOST.to_owned(), names: "sitemap_index.xml, sitemap.xml".to_owned() },
+        ListingError::Nothing { .. } => ListingError::Nothing { target: HOST.to_owned(), what: format!("{URL} is a sitemap without entries") },
+        ListingError::TooMany { .. } => ListingError::TooMany { target: HOST.to_owned(), limit: 50_000 },
+        ListingError::Table(_) => ListingError::Table(store()),
+        ListingError::Sort(_) => ListingError::Sort(check::listing::sort::SortError::new(Path::new("/tmp"), full())),
+    }) {
+        add(&error);
+    }
     for error in every!(DiffError {
-        DiffError::Unread { .. } => DiffError::Unread { file: URL.to_owned(), why: "status 404".to_owned() },
-        DiffError::NoSitemaps { .. } => DiffError::NoSitemaps { target: HOST.to_owned(), names: "sitemap_index.xml, sitemap.xml".to_owned() },
-        DiffError::Nothing { .. } => DiffError::Nothing { target: HOST.to_owned(), what: format!("{URL} is a sitemap without entries") },
-        DiffError::TooMany { .. } => DiffError::TooMany { target: HOST.to_owned(), limit: 50_000 },
-        DiffError::Table(_) => DiffError::Table(store()),
         DiffError::Sort(_) => DiffError::Sort(check::listing::sort::SortError::new(Path::new("/tmp"), full())),
         DiffError::Output(_) => DiffError::Output(full()),
     }) {

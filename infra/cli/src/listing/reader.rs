@@ -1,14 +1,11 @@
-//! One side of a comparison: reads all pages of a target.
+//! Reads all pages of a target.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use check::document::{Kind, Transfer};
 use check::findings::{Findings, Policy};
-use check::listing::comparison::Side;
 use check::listing::{Listed, Outline, PageError, Reading, read, read_entries};
 use check::robots::Robots;
 use check::url::{origin_of, path_of};
@@ -18,14 +15,12 @@ use futures::stream::FuturesOrdered;
 use sitemap::loc::normalized;
 use sitemap::site::MAX_ENTRIES;
 
-use super::error::DiffError;
+use super::error::ListingError;
 use super::pages::Pages;
+use super::target::{Place, Target};
 use crate::check::crawl::MAX_DEPTH;
 use crate::check::{names, robots};
-use crate::fetch::bucket::Bucket;
 use crate::fetch::client::{Client, is_absent};
-use crate::fetch::origin::parts;
-use crate::files;
 use crate::terminal::output::note;
 use crate::terminal::progress::{Progress, Unit};
 
@@ -35,78 +30,7 @@ const MAX_SITEMAPS: usize = MAX_ENTRIES as usize + 1;
 /// Documents without entries that a message names.
 const MAX_SHOWN: usize = 3;
 
-/// What a side is.
-#[derive(Clone, Debug)]
-pub enum Target {
-    /// A site, as `https://www.example.com`.
-    Site(String),
-    /// A sitemap or an index.
-    Sitemap(String),
-    /// A folder, as a web server would serve it.
-    Folder(PathBuf),
-    /// A sitemap, or an index whose sitemaps are in the same folder.
-    File(PathBuf),
-    /// A bucket, or what is below a prefix of it: as a folder, or as a file if it names a document.
-    Bucket(Bucket, Option<String>),
-}
-
-/// Where a document is.
-enum Place<'a> {
-    Web,
-    File(PathBuf),
-    Object(&'a Bucket, String),
-}
-
-impl Target {
-    /// Opens a file of it: the one that the user named may be a pipe, and those that were found may not.
-    fn open(&self, path: &Path) -> io::Result<File> {
-        match self {
-            Self::File(named) if named == path => {
-                let file = File::open(path)?;
-                match file.metadata()?.is_dir() {
-                    true => Err(io::Error::other("is not a file")),
-                    false => Ok(file),
-                }
-            }
-            _ => files::regular(path),
-        }
-    }
-
-    /// Returns the name that messages use for it.
-    #[must_use]
-    pub fn name(&self) -> String {
-        match self {
-            Self::Site(url) | Self::Sitemap(url) => url.clone(),
-            Self::Folder(path) | Self::File(path) => path.display().to_string(),
-            Self::Bucket(bucket, file) => bucket.shown(file.as_deref().unwrap_or_default()),
-        }
-    }
-
-    /// Returns the place of the document that an address or a name means. Returns `None` if it is outside the folder.
-    fn place(&self, url: &str) -> Option<Place<'_>> {
-        if let Self::Site(_) | Self::Sitemap(_) = self {
-            return Some(Place::Web);
-        }
-        let mut parts = parts(path_of(url).unwrap_or(url))?;
-        if let Self::File(_) | Self::Bucket(_, Some(_)) = self {
-            // Where its folder is served is not known.
-            parts.drain(..parts.len() - 1);
-        }
-        let folder = match self {
-            Self::Bucket(bucket, _) => return Some(Place::Object(bucket, parts.join("/"))),
-            Self::File(file) => file.parent().unwrap_or(Path::new("")),
-            Self::Folder(folder) => folder,
-            Self::Site(_) | Self::Sitemap(_) => return Some(Place::Web),
-        };
-        Some(Place::File(
-            parts
-                .iter()
-                .fold(folder.to_owned(), |path, part| path.join(part)),
-        ))
-    }
-}
-
-/// How sides are read.
+/// How targets are read.
 #[derive(Debug)]
 pub struct Reader<'a> {
     /// Asks over HTTP.
@@ -140,8 +64,7 @@ enum Came {
 struct Walk<'a> {
     reader: &'a Reader<'a>,
     target: &'a Target,
-    side: Side,
-    pages: &'a Arc<Pages>,
+    pages: &'a Arc<dyn Pages>,
     waiting: VecDeque<Next>,
     seen: HashSet<String>,
     /// Hosts of which it was said that they are others.
@@ -158,16 +81,10 @@ impl Reader<'_> {
     /// # Errors
     ///
     /// If any document of it cannot be read whole.
-    pub async fn read(
-        &self,
-        target: &Target,
-        side: Side,
-        pages: &Arc<Pages>,
-    ) -> Result<(), DiffError> {
+    pub async fn read(&self, target: &Target, pages: &Arc<dyn Pages>) -> Result<(), ListingError> {
         let mut walk = Walk {
             reader: self,
             target,
-            side,
             pages,
             waiting: VecDeque::new(),
             seen: HashSet::new(),
@@ -198,9 +115,8 @@ impl Reader<'_> {
         table: &SitemapTable,
         site: &str,
         is_none: bool,
-        side: Side,
-        pages: &Pages,
-    ) -> Result<(), DiffError> {
+        pages: &dyn Pages,
+    ) -> Result<(), ListingError> {
         let mut progress = Progress::begin(&format!("reading {site}"), Unit::Things("URLs"), None);
         let before = pages.count();
         let mut last = (String::new(), 0);
@@ -210,18 +126,18 @@ impl Reader<'_> {
                 last = (name.clone(), pages.file(&name, is_none));
             }
             let rows = table.segment(&shard, segment).await?;
-            let unread = |why: String| DiffError::Unread {
+            let unread = |why: String| ListingError::Unread {
                 file: name.clone(),
                 why,
             };
             let xml = String::from_utf8(rows.xml).map_err(|error| unread(error.to_string()))?;
             let taken = read_entries(&xml, &self.reading, |listed| match listed {
-                Listed::Page(page) => pages.add(side, last.1, page),
+                Listed::Page(page) => pages.add(last.1, page),
                 Listed::Sitemap(_) => Ok(()),
             });
             match taken {
                 Ok(_) => progress.reach(pages.count() - before),
-                Err(PageError::Take(error)) => return Err(pages.sort_error(error)),
+                Err(PageError::Take(error)) => return Err(pages.sort_error(error).into()),
                 Err(error) => return Err(unread(error.to_string())),
             }
         }
@@ -230,8 +146,8 @@ impl Reader<'_> {
 }
 
 impl Walk<'_> {
-    fn unread(&self, url: &str, why: String) -> DiffError {
-        DiffError::Unread {
+    fn unread(&self, url: &str, why: String) -> ListingError {
+        ListingError::Unread {
             file: self.shown(url),
             why,
         }
@@ -245,12 +161,12 @@ impl Walk<'_> {
         }
     }
 
-    fn push(&mut self, url: String, depth: u32) -> Result<(), DiffError> {
+    fn push(&mut self, url: String, depth: u32) -> Result<(), ListingError> {
         if !self.seen.insert(normalized(&url).into_owned()) {
             return Ok(());
         }
         if self.seen.len() > MAX_SITEMAPS {
-            return Err(DiffError::TooMany {
+            return Err(ListingError::TooMany {
                 target: self.target.name(),
                 limit: MAX_SITEMAPS,
             });
@@ -279,7 +195,7 @@ impl Walk<'_> {
     }
 
     /// Begins with the sitemaps that robots.txt names, or else with the first of the usual names.
-    async fn begin(&mut self, origin: &str) -> Result<(), DiffError> {
+    async fn begin(&mut self, origin: &str) -> Result<(), ListingError> {
         let url = format!("{origin}/robots.txt");
         let answer = match self.target.place(&url) {
             Some(Place::File(path)) => robots::on_disk(&path),
@@ -318,14 +234,14 @@ impl Walk<'_> {
                 return found.into_iter().try_for_each(|url| self.push(url, 0));
             }
         }
-        Err(DiffError::NoSitemaps {
+        Err(ListingError::NoSitemaps {
             target: self.target.name(),
             names: names::listed(is_site),
         })
     }
 
     /// Reads all that waits, in order, some of it together.
-    async fn run(&mut self) -> Result<(), DiffError> {
+    async fn run(&mut self) -> Result<(), ListingError> {
         let name = self.target.name();
         let mut progress = Progress::begin(&format!("reading {name}"), Unit::Things("URLs"), None);
         let before = self.pages.count();
@@ -334,13 +250,7 @@ impl Walk<'_> {
             while under_way.len() < self.reader.jobs.max(1)
                 && let Some(next) = self.waiting.pop_front()
             {
-                let reading = Self::read(
-                    self.reader,
-                    self.target,
-                    self.side,
-                    self.pages.clone(),
-                    next,
-                );
+                let reading = Self::read(self.reader, self.target, self.pages.clone(), next);
                 under_way.push_back(reading);
             }
             let Some((next, came)) = under_way.next().await else {
@@ -351,14 +261,14 @@ impl Walk<'_> {
         }
     }
 
-    fn take(&mut self, url: &str, came: Came, depth: u32) -> Result<(), DiffError> {
+    fn take(&mut self, url: &str, came: Came, depth: u32) -> Result<(), ListingError> {
         let children = match came {
             Came::Read(children, outline) => {
                 self.report(url, outline);
                 children
             }
             Came::Absent(why) | Came::Failed(why) => return Err(self.unread(url, why)),
-            Came::Sort(error) => return Err(self.pages.sort_error(error)),
+            Came::Sort(error) => return Err(self.pages.sort_error(error).into()),
         };
         if depth >= MAX_DEPTH && !children.is_empty() {
             let why = format!("is nested in more than {MAX_DEPTH} indexes");
@@ -370,7 +280,7 @@ impl Walk<'_> {
     }
 
     /// Rejects a side without a page: as the first side it would hide every loss.
-    fn lists_something(&self) -> Result<(), DiffError> {
+    fn lists_something(&self) -> Result<(), ListingError> {
         if self.listed > 0 {
             return Ok(());
         }
@@ -379,7 +289,7 @@ impl Walk<'_> {
             what.push_str("it is an index that lists only itself");
         }
         let target = self.target.name();
-        Err(DiffError::Nothing { target, what })
+        Err(ListingError::Nothing { target, what })
     }
 
     /// Reports a document that was read, but is not as it should be.
@@ -424,32 +334,22 @@ impl Walk<'_> {
     async fn read(
         reader: &Reader<'_>,
         target: &Target,
-        side: Side,
-        pages: Arc<Pages>,
+        pages: Arc<dyn Pages>,
         next: Next,
     ) -> (Next, Came) {
-        let came = document(reader, target, side, pages, &next.url, next.file).await;
+        let came = document(reader, target, pages, &next.url, next.file).await;
         (next, came)
     }
 
     async fn document(&self, url: &str, file: u32) -> Came {
-        document(
-            self.reader,
-            self.target,
-            self.side,
-            self.pages.clone(),
-            url,
-            file,
-        )
-        .await
+        document(self.reader, self.target, self.pages.clone(), url, file).await
     }
 }
 
 async fn document(
     reader: &Reader<'_>,
     target: &Target,
-    side: Side,
-    pages: Arc<Pages>,
+    pages: Arc<dyn Pages>,
     url: &str,
     file: u32,
 ) -> Came {
@@ -465,7 +365,7 @@ async fn document(
         let mut children = Vec::new();
         let read = read(body, &reading, |listed| {
             match listed {
-                Listed::Page(page) => pages.add(side, file, page)?,
+                Listed::Page(page) => pages.add(file, page)?,
                 Listed::Sitemap(loc) => children.push(loc.to_owned()),
             }
             Ok(())
