@@ -5,7 +5,9 @@
 //!          (content)                                                 └▶ Import: records and pages' rows, for a stack
 //! ```
 
-use crate::content::{Loaded, Source, Spool};
+use std::io;
+
+use crate::content::{Loaded, Source, Spool, read_record};
 
 mod error;
 mod place;
@@ -42,6 +44,23 @@ impl Content {
     /// If it cannot be read.
     pub(crate) fn read(&mut self, source: &Source) -> Result<(), FirstLoadError> {
         Ok(self.spool.add(source)?)
+    }
+
+    /// Calls `take` with the id and the `url` of each record, in any order. Lines that are no records are passed over.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read, or `take` fails.
+    pub(crate) fn each_url(
+        &self,
+        mut take: impl FnMut(&str, &str) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        for line in self.spool.read() {
+            if let Ok(read) = read_record(&line?.bytes) {
+                take(&read.record.id, &read.record.url)?;
+            }
+        }
+        Ok(())
     }
 
     /// Publishes it in a world, and blocks. Returns also what reading came to. Counts what is left out, with so many examples a

@@ -14,6 +14,7 @@ pub mod build;
 pub mod check;
 mod completions;
 pub mod content;
+mod crawl;
 pub mod deployment;
 pub mod diff;
 pub mod error;

@@ -11,8 +11,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::serve;
 use crate::terminal::output::{Color, Format, Output};
 use crate::{
-    audit, build, check, completions, diff, explain, export, import, load, mapping, purge, redrive,
-    sample, status,
+    audit, build, check, completions, crawl, diff, explain, export, import, load, mapping, purge,
+    redrive, sample, status,
 };
 
 #[cfg(not(feature = "serve"))]
@@ -66,6 +66,9 @@ enum Command {
     /// Check the sitemaps of any site, folder, file or bucket
     #[command(after_help = exit("nothing fails", "a finding is at least as severe as --fail-on", "nothing could be checked"))]
     Check(Box<check::command::Check>),
+    /// Join access logs with what is listed: which pages crawlers fetched, and when
+    #[command(after_help = exit("the logs are joined", "fewer pages were fetched than --fail-under, or a log was not read to its end", "nothing was joined"))]
+    Crawl(Box<crawl::command::Crawl>),
     /// Compare the pages that two sites, sitemaps, folders or content files list
     #[command(after_help = exit("they list the same pages", "they differ, or more pages are gone than --max-removed", "one could not be read to its end"))]
     Diff(Box<diff::command::Diff>),
@@ -143,6 +146,7 @@ impl Cli {
             Some(Command::Audit(audit)) => audit.run(&mut output).await,
             Some(Command::Build(build)) => build.run(&mut output).await,
             Some(Command::Check(check)) => check.run(&mut output).await,
+            Some(Command::Crawl(crawl)) => crawl.run(&mut output).await,
             Some(Command::Diff(diff)) => diff.run(&mut output).await,
             Some(Command::Explain(explain)) => explain.run(&mut output).await,
             Some(Command::Import(import)) => import.run(&mut output).await,

@@ -145,6 +145,17 @@ impl Bots {
         }
     }
 
+    /// Returns all rows.
+    pub fn ids(&self) -> impl Iterator<Item = BotId> + use<> {
+        (0..self.bots.len() as u16).map(BotId)
+    }
+
+    /// Returns the bot of a name, in any case.
+    pub fn by_name(&self, name: &str) -> Option<BotId> {
+        let mut ids = self.ids();
+        ids.find(|id| self.bot(*id).name.eq_ignore_ascii_case(name))
+    }
+
     /// Returns the row for all bots that the table does not have. A `User-Agent` with a word that ends in `bot`, `crawler` or
     /// `spider`, and with an address of the web or of mail, is one.
     pub fn others(&self) -> BotId {

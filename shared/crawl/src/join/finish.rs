@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use check::listing::sort::Sorted;
+use sitemap::time::When;
 
 use crate::address;
-use crate::bots::{BotId, Bots};
+use crate::bots::{BotId, Bots, OLD_AFTER_DAYS};
 use crate::join::Join;
 use crate::join::counted::{Counted, DAY, OfDay};
 use crate::join::documents::Documents;
@@ -181,6 +182,15 @@ impl Join {
         }
         let mut report = tallies.report(&mut self.counted, &self.documents);
         report.listing.name = listing;
+        let dated = When::parse(self.bots.addresses_date()).map(When::seconds);
+        let old = self.now - i64::from(OLD_AFTER_DAYS) * DAY;
+        if dated.is_ok_and(|dated| dated < old) {
+            report.notes.push(format!(
+                "The lists of bots' addresses are of {}: what looks like an impostor may have a newer address. --bots reads newer \
+                 lists.",
+                self.bots.addresses_date()
+            ));
+        }
         report.unlisted = unlisted.finish();
         if self.not_addresses > 0 {
             report.notes.push(format!(
@@ -406,7 +416,7 @@ impl Tallies<'_> {
             },
             listing: Listing {
                 name: String::new(),
-                sitemaps: documents.sitemaps().len() as u64,
+                sitemaps: self.of_sitemaps.len() as u64,
                 pages: all + self.cut,
             },
             bots: self.bots.source(),
