@@ -17,6 +17,7 @@ pub mod forms;
 pub mod input;
 pub mod join;
 pub mod log;
+pub mod page;
 pub mod report;
 pub mod request;
 mod tally;
