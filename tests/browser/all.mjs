@@ -5,4 +5,5 @@
 import "./view.mjs";
 import "./states.mjs";
 import "./accessibility.mjs";
+import "./crawl.mjs";
 import "./firefox.mjs";

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { after } from "node:test";
 
+import { assertHarmless, dataOf, pageOf } from "./crawl_pages.mjs";
 import { MARKUP, PAGES, SITE } from "./documents.mjs";
 import { LIMIT, stack, test } from "./harness.mjs";
 import { SHOTS, WAITS_MS, accessibility, puppeteer } from "./tools.mjs";
@@ -143,3 +144,36 @@ for (const scheme of ["light", "dark"]) {
     }
   });
 }
+
+for (const scheme of ["light", "dark"]) {
+  test(`crawl: no text is more than text, and axe finds nothing: ${scheme}`, async () => {
+    const page = await (await firefox(scheme)).newPage();
+    const said = [];
+    page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+    page.on("pageerror", (error) => said.push(`${error}`));
+    for (const report of scheme === "light" ? ["site", "hostile"] : ["short"]) {
+      await page.goto(pageOf(report));
+      const ground = await page.evaluate(() => Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0]));
+      assert.equal(ground < 60, scheme === "dark");
+      await assertHarmless(page, report);
+      const { found, tried } = await accessibility(page);
+      assert.deepEqual(found, [], report);
+      assert.ok(tried >= 20, `${report}: ${tried} rules`);
+    }
+    assert.deepEqual(said, []);
+    await page.close();
+  });
+}
+
+test("crawl: its colours can be chosen and its data be copied", async () => {
+  const page = await (await firefox("light")).newPage();
+  await page.goto(pageOf("site"));
+  await page.click("#theme");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.focus("#copy");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.getElementById("said")?.textContent === "Copied." || document.querySelector("textarea"));
+  assert.equal((await dataOf(page)).listing.sitemaps, 12);
+  await page.screenshot({ path: path.join(SHOTS, "firefox-crawl.png") });
+  await page.close();
+});

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The view for people in a real browser, and the XSLT through a processor, on a local stack that this starts and ends.
+# The view for people and the page of `waymark crawl` in real browsers, and the XSLT through a processor. Starts and ends a local stack.
 #
 #     tests/browser/run.sh [WAYMARK]     the binary [target/debug/waymark]
 #
@@ -21,5 +21,7 @@ tools=$PWD/target/tools
   "$tools/venv/bin/pip" install --quiet --disable-pip-version-check lxml
 
 "$tools/venv/bin/python" tests/browser/stylesheets.py
+# Prints pages of `waymark crawl`; the tests have built it already.
+CARGO_INCREMENTAL=0 cargo build --quiet -p waymark-crawl --example page
 # In milliseconds, of all together; each test has a limit of its own.
 node --test --test-timeout=3000000 --test-reporter=spec tests/browser/all.mjs
