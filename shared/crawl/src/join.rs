@@ -121,7 +121,7 @@ impl Join {
         };
         let host = address::host(key);
         if !self.hosts.contains_key(host) {
-            self.documents.robots(host);
+            self.documents.usual(host);
             self.hosts.insert(host.to_vec(), loc.starts_with("http:"));
         }
         let changed = match When::parse(lastmod) {

@@ -158,7 +158,11 @@ impl Crawl {
             FinishError::Take(error) => anyhow!("cannot write the output: {error}"),
         })?;
         reading.report(&mut report);
-        //HTML
+        if let Some(file) = &self.html {
+            let page = crawl::page::html(&report);
+            let written = files::fresh::write(file, page.as_bytes());
+            written.map_err(|error| files::failed(file, error))?;
+        }
         self.show(&report, output)?;
         let is_under = self
             .fail_under
@@ -291,7 +295,7 @@ impl Crawl {
             jobs: self.jobs,
             same_origin: false,
         };
-        let listed = Arc::new(Listed::new(join, folder.to_owned()));
+        let listed = Arc::new(Listed::new(join, folder.to_owned(), what.site()));
         let pages: Arc<dyn Pages> = listed.clone();
         what.read(&reader, &pages).await?;
         drop(pages);

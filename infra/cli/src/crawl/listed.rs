@@ -15,13 +15,16 @@ use crate::listing::pages::Pages;
 pub(super) struct Listed {
     inside: Mutex<(Join, u64)>,
     folder: PathBuf,
+    /// The site whose tables are read. Then the name of a sitemap is an object's, and its address is known.
+    site: Option<String>,
 }
 
 impl Listed {
-    pub(super) fn new(join: Join, folder: PathBuf) -> Self {
+    pub(super) fn new(join: Join, folder: PathBuf, site: Option<String>) -> Self {
         Self {
             inside: Mutex::new((join, 0)),
             folder,
+            site,
         }
     }
 
@@ -37,7 +40,11 @@ impl Listed {
 
 impl Pages for Listed {
     fn file(&self, name: &str, _: bool) -> u32 {
-        self.lock().0.sitemap(name)
+        let of_site = self.site.as_ref().and_then(|site| {
+            let file = name.strip_prefix(&format!("published/{site}/"))?;
+            Some(format!("https://{site}/{file}"))
+        });
+        self.lock().0.sitemap(of_site.as_deref().unwrap_or(name))
     }
 
     fn add(&self, file: u32, page: &Page) -> io::Result<()> {

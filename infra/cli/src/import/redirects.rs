@@ -218,7 +218,7 @@ impl Rule<'_> {
                 true => {
                     format!("its status is {status}, which is neither a permanent move nor gone")
                 }
-                false => "its status is none".to_owned(),
+                false => format!("its status is not three digits: {}", shown(status)),
             };
             sink.skip(&reason, place);
             return Ok(());

@@ -116,6 +116,14 @@ impl What {
         }
     }
 
+    /// Returns the site whose tables are read, if they are.
+    pub(crate) fn site(&self) -> Option<String> {
+        match self {
+            Self::Table(_, site) | Self::Records(_, site, _) => Some(site.clone()),
+            Self::Target(_) => None,
+        }
+    }
+
     /// Reads all its pages.
     pub(crate) async fn read(&self, reader: &Reader<'_>, pages: &Arc<dyn Pages>) -> Result<()> {
         match self {

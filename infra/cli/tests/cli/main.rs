@@ -5,6 +5,7 @@ mod check;
 mod check_docs;
 mod check_rules;
 mod command;
+mod crawl;
 mod deployed;
 mod diff;
 mod documented;

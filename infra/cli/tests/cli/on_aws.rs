@@ -25,6 +25,19 @@ fn s3(objects: Vec<(String, String, &'static str)>) -> String {
             |code: &str| format!("<Error><Code>{code}</Code><Message>{code}</Message></Error>");
         let (status, media, body) = match object {
             Some((_, body, media)) => ("200 OK", *media, body.clone()),
+            None if request.target.contains("list-type=2")
+                && !request.target.contains("delimiter=") =>
+            {
+                let (_, prefix) = request.target.split_once("prefix=").unwrap_or_default();
+                let prefix = prefix.split('&').next().unwrap_or_default();
+                let prefix = prefix.replace("%2F", "/");
+                let mut list = "<ListBucketResult><IsTruncated>false</IsTruncated>".to_owned();
+                for (key, ..) in objects.iter().filter(|(key, ..)| key.starts_with(&prefix)) {
+                    list.push_str(&format!("<Contents><Key>{key}</Key></Contents>"));
+                }
+                list.push_str("</ListBucketResult>");
+                ("200 OK", "application/xml", list)
+            }
             None if request.target.contains("list-type=2") => (
                 "200 OK",
                 "application/xml",
@@ -273,6 +286,48 @@ fn a_bucket_is_compared_with_a_folder() {
     );
     let expected = "waymark: cannot read s3://b: no region is set: give --region";
     assert!(status == Some(2) && text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn logs_of_a_bucket_are_read_below_a_prefix() {
+    let line = |path: &str| {
+        format!(
+            "66.249.66.1 - - [01/Nov/2026:00:00:00 +0000] \"GET {path} HTTP/1.1\" 200 5 \"-\" \"Googlebot/2.1\"\n"
+        )
+    };
+    let object = |key: &str, body: String| (key.to_owned(), body, "text/plain");
+    let s3 = s3(vec![
+        object("cdn/2026/11/a", line("/1") + &line("/2")),
+        object("cdn/2026/11/b", line("/1")),
+        object("cdn/2026/12/c", line("/3")),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("sitemap.txt");
+    std::fs::write(
+        &list,
+        "https://www.example.com/1\nhttps://www.example.com/3\n",
+    )
+    .unwrap();
+    let list = list.to_str().unwrap();
+    let crawl = |arguments: &[&str]| {
+        let usual = ["crawl", "--sitemaps", list, "--json"];
+        waymark("", &s3, "http://127.0.0.1:9", &[&usual, arguments].concat())
+    };
+    let (status, text) = crawl(&["s3://b/cdn/2026/11/"]);
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (status, &report["logs"]["files"]),
+        (Some(0), &2.into()),
+        "{text}"
+    );
+    assert_eq!(report["logs"]["lines"], 3);
+    assert_eq!(
+        (&report["total"]["listed"], &report["total"]["never"]),
+        (&2.into(), &1.into())
+    );
+    let (status, text) = crawl(&["s3://b/cdn/2025/"]);
+    assert_eq!(status, Some(2));
+    assert!(text.contains("there is no log"), "{text}");
 }
 
 #[test]

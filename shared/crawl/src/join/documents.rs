@@ -9,6 +9,15 @@ use crate::join::record::Hit;
 /// Times of one document and bot that are kept. More are thinned out: each second one is dropped, and half of what follows is not kept.
 const MAX_TIMES: usize = 10_000;
 
+/// What crawlers ask any site for: robots.txt, an index of sitemaps, and Waymark's other documents.
+const USUAL: [&[u8]; 5] = [
+    b"/robots.txt",
+    b"/sitemap.xml",
+    b"/sitemap_index.xml",
+    b"/feed.atom",
+    b"/llms.txt",
+];
+
 /// Requests of one bot for one document.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
@@ -87,13 +96,16 @@ impl Documents {
         at
     }
 
-    /// Adds the robots.txt of a host.
-    pub(super) fn robots(&mut self, host: &[u8]) {
-        let mut key = host.to_vec();
-        key.extend_from_slice(b"/robots.txt");
-        key.push(SEPARATOR);
-        let at = self.push(address::shown(&key, false));
-        self.by_key.insert(plain(&key).to_vec(), at);
+    /// Adds the documents that any site may have, besides its sitemaps.
+    pub(super) fn usual(&mut self, host: &[u8]) {
+        for name in USUAL {
+            let mut key = [host, name].concat();
+            key.push(SEPARATOR);
+            if !self.by_key.contains_key(plain(&key)) {
+                let at = self.push(address::shown(&key, false));
+                self.by_key.insert(plain(&key).to_vec(), at);
+            }
+        }
     }
 
     fn push(&mut self, name: String) -> u32 {

@@ -79,6 +79,27 @@ pub(super) fn read(key: &Key, item: &Item) -> Result<Departure, EngineError> {
     departure.ok_or_else(|| damaged(key, "departure"))
 }
 
+/// Reads the departures among these rows of a site. A row that cannot be read is skipped.
+fn departures_in<'i>(site: &'i str, items: &'i [Item]) -> impl Iterator<Item = Departed> + 'i {
+    let rows = items.iter().filter_map(|item| Some((item_key(item)?, item)));
+    // Calls have keys in the same partition.
+    let rows = rows.filter(|(key, _)| key.sk.len() != FILE_DIGITS);
+    rows.filter_map(move |(key, item)| {
+        let (Ok(departure), Some(loc), Some(owner)) =
+            (read(&key, item), item.text("loc"), item.text("owner"))
+        else {
+            let row = key.sk;
+            tracing::warn!(site, row, "a page does not redirect: its row is damaged");
+            return None;
+        };
+        Some(Departed {
+            loc: loc.to_owned(),
+            departure,
+            record: page_parts(owner).0.to_owned(),
+        })
+    })
+}
+
 #[expect(
     clippy::missing_errors_doc,
     reason = "all fail alike: see the type's documentation"
@@ -103,24 +124,8 @@ impl SitemapTable {
                 ..query.clone().limited(left)
             });
             let page = page.await?;
-            for item in &page.items {
-                let Some(key) = item_key(item) else { continue };
-                if key.sk.len() == FILE_DIGITS {
-                    continue;
-                }
-                match (read(&key, item), item.text("loc")) {
-                    (Ok(departure), Some(loc)) => {
-                        departures.insert(normalized(loc).into_owned(), departure);
-                    }
-                    _ => {
-                        tracing::warn!(
-                            site,
-                            row = key.sk,
-                            "a page does not redirect: its row is damaged"
-                        );
-                    }
-                }
-            }
+            let read = departures_in(site, &page.items);
+            departures.extend(read.map(|read| (normalized(&read.loc).into_owned(), read.departure)));
             after = page.next;
             if after.is_none() || departures.len() >= most {
                 return Ok(departures);
@@ -141,25 +146,7 @@ impl SitemapTable {
                     ..query.clone()
                 });
                 let page = page.await?;
-                for item in &page.items {
-                    let Some(key) = item_key(item).filter(|key| key.sk.len() != FILE_DIGITS) else {
-                        continue;
-                    };
-                    match (read(&key, item), item.text("loc"), item.text("owner")) {
-                        (Ok(departure), Some(loc), Some(owner)) => departures.push(Departed {
-                            loc: loc.to_owned(),
-                            departure,
-                            record: page_parts(owner).0.to_owned(),
-                        }),
-                        _ => {
-                            tracing::warn!(
-                                site,
-                                row = key.sk,
-                                "a page does not redirect: its row is damaged"
-                            );
-                        }
-                    }
-                }
+                departures.extend(departures_in(site, &page.items));
                 after = page.next;
                 if after.is_none() {
                     break;

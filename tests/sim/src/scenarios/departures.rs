@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use engine::keys;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -255,6 +256,32 @@ fn what_is_lost_is_found_and_made_again() {
         assert_eq!(answer(&world, "/a").await, ABSENT, "a dropped table");
         assert_eq!(answer(&world, "/c").await.0, 410, "a dropped table");
         assert_eq!(find(&world, false).await.1, []);
+        world.stop();
+    });
+}
+
+/// Tests the list of which files for other servers are made.
+#[test]
+fn all_departures_of_a_site_are_listed_but_those_whose_rows_are_damaged() {
+    simulated(async |sim| {
+        let records = [moved("/a", "/b"), gone("/c"), post("/d", 1)];
+        let world = World::with(&sim, Options::default(), &records).await;
+        let listed = async || {
+            let departures = world.reconciler().table.departures_of(SITE).await;
+            let departures = departures.expect("read").into_iter();
+            let mut listed: Vec<_> = departures.map(|one| (one.loc, one.record)).collect();
+            listed.sort();
+            listed
+        };
+        let a = (at("/a"), "post/a".to_owned());
+        let c = (at("/c"), "post/c".to_owned());
+        assert_eq!(listed().await, [a, c.clone()]);
+        // A call has a key in the same partition, and is no departure.
+        let table = &world.reconciler().table;
+        table.call_departures(SITE, 7).await.expect("written");
+        let key = keys::departed(SITE, &at("/a"));
+        world.damage((&key.pk, &key.sk), "owner", None).await;
+        assert_eq!(listed().await, [c]);
         world.stop();
     });
 }
