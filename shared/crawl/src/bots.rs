@@ -19,8 +19,8 @@ use agents::Agents;
 use ranges::Ranges;
 pub use table::{TableError, Text};
 
-/// Days after which a list of addresses is old. Operators change theirs several times a year.
-pub const OLD_AFTER_DAYS: u32 = 120;
+/// Days after which a list of addresses is old. That of ChatGPT-User had new ranges after less than three months.
+pub const OLD_AFTER_DAYS: u32 = 60;
 
 /// The name of [`Bots::others`].
 pub const OTHERS: &str = "other bots";
@@ -145,6 +145,7 @@ impl Bots {
         }
     }
 
+<<<<<<< HEAD
     /// Returns all rows.
     pub fn ids(&self) -> impl Iterator<Item = BotId> + use<> {
         (0..self.bots.len() as u16).map(BotId)
@@ -158,6 +159,10 @@ impl Bots {
 
     /// Returns the row for all bots that the table does not have. A `User-Agent` with a word that ends in `bot`, `crawler` or
     /// `spider`, and with an address of the web or of mail, is one.
+=======
+    /// Returns the row for all bots that the table does not have. A `User-Agent` is one if a word of it ends in `bot`, `crawl`,
+    /// `crawler` or `spider`, and if it also has an address of the web or of mail, or does not begin as those of browsers do.
+>>>>>>> a8f8065c (Count more bots that no table has, and say which lists were compared)
     pub fn others(&self) -> BotId {
         BotId((self.bots.len() - 1) as u16) // `table` keeps the number of rows below that
     }

@@ -11,8 +11,11 @@ pub(super) const HEAD: usize = 3;
 /// The table's size. Some 200 tokens leave nearly all of it empty.
 const BUCKETS: usize = 1 << 12;
 
-/// Words that end so are bots, says who wrote the agent.
-const ENDINGS: [&[u8]; 3] = [b"bot", b"crawler", b"spider"];
+/// Words that end so are bots, says who wrote the agent. An `s` may follow, as in `https://example.com/bots`.
+const ENDINGS: [&[u8]; 4] = [b"bot", b"crawl", b"crawler", b"spider"];
+
+/// How the agents of browsers begin, and those of many bots.
+const BROWSER: &[u8] = b"Mozilla/";
 
 /// Telephones whose names end so. Their browsers' agents may have an address of the web, too.
 const NO_BOTS: [&[u8]; 1] = [b"cubot"];
@@ -99,21 +102,18 @@ fn begins_with(text: &[u8], token: &[u8]) -> bool {
 
 /// Returns whether an agent that no token is in says that it is a bot.
 pub(super) fn is_like_a_bot(agent: &[u8]) -> bool {
-    if !has_address(agent) {
-        return false;
-    }
-    let words = agent.split(|byte| !is_word(*byte));
-    words
-        .filter(|word| {
-            !NO_BOTS
-                .iter()
-                .any(|no_bot| word.eq_ignore_ascii_case(no_bot))
-        })
-        .any(|word| {
-            ENDINGS.iter().any(|ending| {
-                word.len() >= ending.len()
-                    && word[word.len() - ending.len()..].eq_ignore_ascii_case(ending)
-            })
+    (!agent.starts_with(BROWSER) || has_address(agent))
+        && agent.split(|byte| !is_word(*byte)).any(is_bots_word)
+}
+
+fn is_bots_word(word: &[u8]) -> bool {
+    let is_one =
+        |word: &[u8], names: &[&[u8]]| names.iter().any(|name| word.eq_ignore_ascii_case(name));
+    let one = word.strip_suffix(b"s").unwrap_or(word);
+    !is_one(one, &NO_BOTS)
+        && ENDINGS.iter().any(|ending| {
+            one.len() >= ending.len()
+                && one[one.len() - ending.len()..].eq_ignore_ascii_case(ending)
         })
 }
 

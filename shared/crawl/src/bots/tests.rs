@@ -3,7 +3,14 @@ use std::net::IpAddr;
 use super::*;
 
 /// Agents as servers logged them, and the bot that each is.
-const AGENTS: [(&str, &str); 62] = [
+const AGENTS: [(&str, &str); 66] = [
+    (
+        "Mozilla/5.0 (compatible; YandexNews/4.0; +http://yandex.com/bots)",
+        OTHERS,
+    ),
+    ("Gigabot/1.0", OTHERS),
+    ("caf\u{e9}bot \u{1f916}", OTHERS),
+    ("istellabot-nutch/Nutch-1.10", OTHERS),
     // A name in an address is not the name of who asks.
     (
         "checker/1.0 (+https://example.com/not-a-googlebot.html)",
@@ -224,7 +231,7 @@ const AGENTS: [(&str, &str); 62] = [
 ];
 
 /// Agents of browsers, applications and programs, which are no bots.
-const NO_BOTS: [&str; 19] = [
+const NO_BOTS: [&str; 20] = [
     "",
     "-",
     "Mo",
@@ -243,7 +250,8 @@ const NO_BOTS: [&str; 19] = [
     "robotics-app/1.0",
     "Opera/9.80 (Windows NT 6.1; U; en) Presto/2.12.388 Version/12.18",
     "Mozilla/5.0 (compatible; MSIE 9.0; Windows NT 6.1; Trident/5.0)",
-    "caf\u{e9}bot \u{1f916}",
+    "caf\u{e9}botte \u{1f916}",
+    "Cubot_X19/1.0 (Android)",
 ];
 
 fn name(bots: &Bots, agent: impl AsRef<[u8]>) -> Option<&str> {
