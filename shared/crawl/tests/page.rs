@@ -186,3 +186,34 @@ fn advice_names_what_is_wrong_and_nothing_else() {
         "Listed pages were not answered with 200: 410 for 1 page. Repair them, or take them out of the sitemaps. Examples"
     );
 }
+
+#[test]
+fn parts_of_a_bar_are_those_of_the_row() {
+    let report = sample::named("site").expect("a sample");
+    let page = html(&report);
+    let bars = page
+        .split_once("aria-label=\"By sitemap\"")
+        .expect("the table")
+        .1;
+    for (bar, row) in bars.split("<svg").skip(1).zip(&report.by_sitemap) {
+        let bar = bar.split_once("</svg>").expect("its end").0;
+        let number = |rect: &str, name: &str| -> f64 {
+            let value = rect.split_once(&format!(" {name}=\"")).expect(name).1;
+            value.split_once('"').expect(name).0.parse().expect(name)
+        };
+        let mut end = 0.0;
+        for rect in bar.split("<rect").skip(1) {
+            assert!(
+                (number(rect, "x") - end).abs() < 2.1,
+                "{}: {rect} begins at {end}",
+                row.name
+            );
+            end = number(rect, "x") + number(rect, "width");
+        }
+        assert!(
+            (end - row.ever as f64 * 1000.0 / row.listed as f64).abs() < 2.1,
+            "{}: {end}",
+            row.name
+        );
+    }
+}
