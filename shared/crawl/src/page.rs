@@ -14,6 +14,7 @@ mod digest;
 mod figures;
 mod lag;
 mod summary;
+mod table;
 mod text;
 
 use crate::report::Report;

@@ -1,6 +1,7 @@
 //! What the numbers are made of.
 
 use super::figures::{count, number, share};
+use super::table;
 use super::text::Text;
 use crate::report::{FEW, Report};
 
@@ -25,7 +26,7 @@ pub(super) fn html(report: &Report) -> String {
         })
         .collect();
     format!(
-        "<ul class=\"notes\">\n{notes}<li>Bots: {}, of {}. Addresses of clients are compared with it and are not in this page.</li>\n\
+        "<ul class=\"notes\">\n{notes}<li>Bots are from {} (of {}). Addresses of clients are compared with it and are not in this page.</li>\n\
          <li>Requests for listed pages: {}; {} were answered with 304, and {} with neither 200 nor 304, or not to the end.</li>\n\
          {forms}<li>Numbers with fewer than {FEW} pages behind them are marked <small class=\"few\">few</small>: chance may have made them. Times are UTC.</li>\n</ul>\n\
          {}<p id=\"copying\"><button id=\"copy\" type=\"button\" hidden>Copy the data as JSON</button> <span id=\"said\" role=\"status\"></span></p>\n",
@@ -39,24 +40,29 @@ pub(super) fn html(report: &Report) -> String {
 }
 
 fn unread(report: &Report) -> String {
-    if report.logs.unread.is_empty() {
-        return String::new();
-    }
-    let rows: String = report
+    let rows: Vec<String> = report
         .logs
         .unread
         .iter()
         .map(|unread| {
-            format!(
-                "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"lines\">{}</td><td><span class=\"address\">{}</span><small class=\"address\">{}</small></td></tr>\n",
-                Text(&unread.reason),
-                number(unread.lines),
+            let first = format!(
+                "<span class=\"address\">{}</span><small class=\"address\">{}</small>",
                 Text(&unread.first),
-                Text(&unread.example),
-            )
+                Text(&unread.example)
+            );
+            table::row(&[
+                table::name(Text(&unread.reason)),
+                table::figure("lines", number(unread.lines)),
+                table::texts(&first),
+            ])
         })
         .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let title = "Lines that were not understood";
     format!(
-        "<h3 id=\"unread\">Lines that were not understood</h3>\n<table aria-label=\"Lines that were not understood\"><thead><tr><th scope=\"col\">Reason</th><th scope=\"col\">Lines</th><th scope=\"col\">The first</th></tr></thead><tbody>\n{rows}</tbody></table>\n"
+        "<h3 id=\"unread\">{title}</h3>\n{}",
+        table::folded("unread", title, &["Reason", "Lines", "The first"], &rows)
     )
 }

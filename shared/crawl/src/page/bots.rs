@@ -1,7 +1,8 @@
 //! Who came, how often, and what they were answered.
 
 use super::bars::{self, Column};
-use super::figures::{DAY, day, few, number, share};
+use super::figures::{DAY, TOO_SHORT, day, few, number, share};
+use super::table::{self, PLOT};
 use super::text::Text;
 use crate::report::{BotRow, Report, WINDOW_DAYS};
 
@@ -9,8 +10,6 @@ use crate::report::{BotRow, Report, WINDOW_DAYS};
 const PLOTS: usize = 6;
 /// Days that a plot shows: the last of them.
 const DAYS: usize = 120;
-/// Bots in the tables at once. The others are in an element that opens.
-const SHOWN: usize = 15;
 /// The position of seven days in [`WINDOW_DAYS`].
 const WEEK: usize = 1;
 
@@ -74,171 +73,171 @@ fn days(report: &Report) -> String {
             }
         }
     }
-    let rows: String = series
+    let name_of = |at: usize| match report.by_bot.get(at) {
+        Some(bot) if at < plots => Text(&bot.row.name).to_string(),
+        _ => format!("{} others", report.by_bot.len() - plots),
+    };
+    let mut rows: Vec<String> = series
         .iter()
         .enumerate()
-        .map(|(bot, requests)| {
-            let name = report.by_bot.get(bot).filter(|_| bot < plots).map_or_else(|| format!("{} others", report.by_bot.len() - plots), |bot| Text(&bot.row.name).to_string());
-            let columns: Vec<Column> = requests
-                .iter()
-                .enumerate()
-                .map(|(at, requests)| Column { class: "w2", title: format!("{}: {}", day(first + at as i64 * step), number(*requests)), value: *requests })
-                .collect();
-            let (sum, most) = (requests.iter().sum(), requests.iter().copied().max().unwrap_or(0));
-            format!("<tr><th scope=\"row\">{name}</th><td class=\"plot\">{}</td><td class=\"n\" data-label=\"most in a day\">{}</td><td class=\"n\" data-label=\"in all\">{}</td></tr>\n", bars::columns(&columns), number(most), number(sum))
-        })
+        .map(|(at, requests)| day_row(&name_of(at), requests, first))
         .collect();
-    let axis = format!(
+    rows.push(format!(
         "<tr class=\"axis\"><td></td><td class=\"plot\"><span>{}</span><span>{}</span></td><td></td><td></td></tr>\n",
         day(first),
         day(last.day)
-    );
+    ));
+    let cut = if report.days[0].day < first {
+        format!(" The last {DAYS} days.")
+    } else {
+        String::new()
+    };
     format!(
-        "<h3>Requests a day</h3>\n<p>Each row has a scale of its own, from none to the most in a day.{}</p>\n<table class=\"days\" aria-label=\"Requests a day\"><thead><tr><th scope=\"col\">Bot</th><td class=\"plot\"></td><th scope=\"col\">Most in a day</th><th scope=\"col\">In all</th></tr></thead><tbody>\n{rows}{axis}</tbody></table>\n{}",
-        if report.days[0].day < first {
-            format!(" The last {DAYS} days.")
-        } else {
-            String::new()
-        },
-        day_table(report, &series, plots, first),
+        "<h3>Requests a day</h3>\n<p>Each row has a scale of its own, from none to the most in a day.{cut}</p>\n{}{}",
+        table::table(
+            "days",
+            "Requests a day",
+            &["Bot", PLOT, "Most in a day", "In all"],
+            &rows
+        ),
+        day_table(
+            &(0..series.len()).map(name_of).collect::<Vec<_>>(),
+            &series,
+            first
+        ),
     )
 }
 
-fn day_table(report: &Report, series: &[Vec<u64>], plots: usize, first: i64) -> String {
-    let heads: String = report
-        .by_bot
-        .iter()
-        .take(plots)
-        .map(|bot| format!("<th scope=\"col\">{}</th>", Text(&bot.row.name)))
-        .collect();
-    let others = if series.len() > plots {
-        "<th scope=\"col\">others</th>"
-    } else {
-        ""
+fn day_row(name: &str, requests: &[u64], first: i64) -> String {
+    let column = |(at, requests): (usize, &u64)| Column {
+        class: "w2",
+        title: format!(
+            "{}: {}",
+            day(first + at as i64 * DAY as i64),
+            number(*requests)
+        ),
+        value: *requests,
     };
+    let columns: Vec<Column> = requests.iter().enumerate().map(column).collect();
+    table::row(&[
+        table::name(name),
+        table::plot(&bars::columns(&columns)),
+        table::figure(
+            "most in a day",
+            number(requests.iter().copied().max().unwrap_or(0)),
+        ),
+        table::figure("in all", number(requests.iter().sum())),
+    ])
+}
+
+fn day_table(names: &[String], series: &[Vec<u64>], first: i64) -> String {
+    let mut columns = vec!["Day"];
+    columns.extend(names.iter().map(String::as_str));
     let length = series.first().map_or(0, Vec::len);
-    let rows: String = (0..length)
+    let rows: Vec<String> = (0..length)
         .map(|at| {
-            let cells: String = series
-                .iter()
-                .map(|requests| format!("<td class=\"n\">{}</td>", number(requests[at])))
-                .collect();
-            format!(
-                "<tr><th scope=\"row\">{}</th>{cells}</tr>\n",
-                day(first + (at as u64 * DAY) as i64)
-            )
+            let mut cells = vec![table::name(day(first + at as i64 * DAY as i64))];
+            cells.extend(
+                series
+                    .iter()
+                    .zip(names)
+                    .map(|(requests, name)| table::figure(name, number(requests[at]))),
+            );
+            table::row(&cells)
         })
         .collect();
-    format!(
-        "<details><summary>The numbers of each day</summary>\n<div class=\"wide\" role=\"region\" aria-label=\"The numbers of each day\" tabindex=\"0\"><table class=\"plain\"><thead><tr><th scope=\"col\">Day</th>{heads}{others}</tr></thead><tbody>\n{rows}</tbody></table></div></details>\n"
-    )
-}
-
-/// Returns a table whose later rows are in an element that opens.
-fn table(class: &str, label: &str, head: &str, rows: &[String]) -> String {
-    let table = |label: &str, rows: &[String]| {
-        format!(
-            "<table class=\"{class}\" aria-label=\"{label}\"><thead><tr>{head}</tr></thead><tbody>\n{}</tbody></table>\n",
-            rows.concat()
-        )
-    };
-    let (shown, rest) = rows.split_at(rows.len().min(SHOWN));
-    let mut html = table(label, shown);
-    if !rest.is_empty() {
-        html.push_str(&format!(
-            "<details><summary>{} more</summary>\n{}</details>\n",
-            number(rest.len() as u64),
-            table(&format!("{label}: the others"), rest)
-        ));
-    }
-    html
+    let label = "The numbers of each day";
+    let scrolled = format!(
+        "<div class=\"wide\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\">{}</div>\n",
+        table::table("plain", "Requests of each day", &columns, &rows)
+    );
+    table::opening(label, &scrolled)
 }
 
 fn who(report: &Report) -> String {
-    let rows: Vec<String> = report
-        .by_bot
-        .iter()
-        .map(|bot| {
-            let claimed = bot.verified + bot.unverifiable + bot.impostors;
-            let parts = [("s200", bot.verified), ("idle", bot.unverifiable), ("s5", bot.impostors)];
-            let week = match bot.row.fetched[WEEK] {
-                Some(fetched) => format!("{}{}", number(fetched), few(bot.row.listed)),
-                None => "<span class=\"none\">the log is too short</span>".to_owned(),
-            };
-            format!(
-                "<tr><th scope=\"row\">{}<small>{}</small></th><td data-label=\"for\">{}</td><td class=\"n\" data-label=\"requests\">{}</td><td class=\"plot\">{}</td><td class=\"n\" data-label=\"verified\">{}</td><td class=\"n\" data-label=\"impostors\">{}</td><td class=\"n\" data-label=\"pages in {} days\">{week}</td><td class=\"n\" data-label=\"pages ever\">{}</td></tr>\n",
-                Text(&bot.row.name),
-                Text(&bot.operator),
-                Text(&bot.purpose),
-                number(bot.all_requests),
-                bars::stacked(&parts, claimed),
-                if bot.verified == 0 && bot.impostors == 0 { "<span class=\"none\">cannot be</span>".to_owned() } else { share(bot.verified, claimed) },
-                number(bot.impostors),
-                WINDOW_DAYS[WEEK],
-                number(bot.row.ever),
-            )
-        })
-        .collect();
-    let head = format!(
-        "<th scope=\"col\">Bot</th><th scope=\"col\">For</th><th scope=\"col\">Requests</th><td class=\"plot\"></td><th scope=\"col\">Verified</th><th scope=\"col\">Impostors</th><th scope=\"col\">Pages in {} days</th><th scope=\"col\">Pages ever</th>",
-        WINDOW_DAYS[WEEK]
-    );
+    let rows: Vec<String> = report.by_bot.iter().map(who_row).collect();
+    let week = format!("Pages in {} days", WINDOW_DAYS[WEEK]);
+    let columns = [
+        "Bot",
+        "For",
+        "Requests",
+        PLOT,
+        "Verified",
+        "Impostors",
+        &week,
+        "Pages ever",
+    ];
     format!(
-        "<h3>Who came</h3>\n<p>A request is verified if its address is one that the bot's operator publishes. Impostors have the name and another address, and are counted nowhere else.</p>\n{}{}",
+        "<h3>Who came</h3>\n<p>A request is verified if its address is one that the bot's operator publishes. Impostors have the name and \
+         another address, and are counted nowhere else.</p>\n{}{}",
         bars::legend(&[
             ("s200", "verified"),
             ("idle", "cannot be verified"),
             ("s5", "impostor")
         ]),
-        table("who", "Who came", &head, &rows),
+        table::folded("who", "Who came", &columns, &rows),
     )
 }
 
+fn who_row(bot: &BotRow) -> String {
+    let claimed = bot.verified + bot.unverifiable + bot.impostors;
+    let parts = [
+        ("s200", bot.verified),
+        ("idle", bot.unverifiable),
+        ("s5", bot.impostors),
+    ];
+    let verified = match bot.verified + bot.impostors {
+        0 => "<span class=\"none\">cannot be</span>".to_owned(),
+        _ => share(bot.verified, claimed),
+    };
+    let week = match bot.row.fetched[WEEK] {
+        Some(fetched) => format!("{}{}", number(fetched), few(bot.row.listed)),
+        None => TOO_SHORT.to_owned(),
+    };
+    table::row(&[
+        table::name(format!(
+            "{}<small>{}</small>",
+            Text(&bot.row.name),
+            Text(&bot.operator)
+        )),
+        format!("<td data-label=\"for\">{}</td>", Text(&bot.purpose)),
+        table::figure("requests", number(bot.all_requests)),
+        table::plot(&bars::stacked(&parts, claimed)),
+        table::figure("verified", verified),
+        table::figure("impostors", number(bot.impostors)),
+        table::figure(&format!("pages in {} days", WINDOW_DAYS[WEEK]), week),
+        table::figure("pages ever", number(bot.row.ever)),
+    ])
+}
+
 fn statuses(report: &Report) -> String {
-    let rows: Vec<String> = report
-        .by_bot
-        .iter()
-        .filter(|bot| !bot.statuses.is_empty())
-        .map(|bot| {
-            let answers = answers(bot);
-            let all = answers.iter().sum();
-            let parts: Vec<(&str, u64)> = ANSWERS
-                .iter()
-                .zip(answers)
-                .map(|((class, _), requests)| (*class, requests))
-                .collect();
-            let cells: String = ANSWERS
-                .iter()
-                .zip(answers)
-                .map(|((_, name), requests)| {
-                    format!(
-                        "<td class=\"n\" data-label=\"{name}\">{}</td>",
-                        number(requests)
-                    )
-                })
-                .collect();
-            format!(
-                "<tr><th scope=\"row\">{}</th><td class=\"plot\">{}</td>{cells}</tr>\n",
-                Text(&bot.row.name),
-                bars::stacked(&parts, all)
-            )
-        })
-        .collect();
+    let answered = report.by_bot.iter().filter(|bot| !bot.statuses.is_empty());
+    let rows: Vec<String> = answered.map(status_row).collect();
     if rows.is_empty() {
         return String::new();
     }
-    let heads: String = ["200", "304", "Redirect", "4xx", "5xx", "Other"]
-        .iter()
-        .map(|name| format!("<th scope=\"col\">{name}</th>"))
-        .collect();
+    let columns = ["Bot", PLOT, "200", "304", "Redirect", "4xx", "5xx", "Other"];
     format!(
         "<h3 id=\"statuses\">What they were answered</h3>\n{}{}",
         bars::legend(&ANSWERS),
-        table(
-            "cover",
-            "What they were answered",
-            &format!("<th scope=\"col\">Bot</th><td class=\"plot\"></td>{heads}"),
-            &rows
-        ),
+        table::folded("cover", "What they were answered", &columns, &rows),
     )
+}
+
+fn status_row(bot: &BotRow) -> String {
+    let answers = answers(bot);
+    let parts: Vec<(&str, u64)> = ANSWERS
+        .iter()
+        .zip(answers)
+        .map(|((class, _), requests)| (*class, requests))
+        .collect();
+    let bar = bars::stacked(&parts, answers.iter().sum());
+    let mut cells = vec![table::name(Text(&bot.row.name)), table::plot(&bar)];
+    cells.extend(
+        ANSWERS
+            .iter()
+            .zip(answers)
+            .map(|((_, name), requests)| table::figure(name, number(requests))),
+    );
+    table::row(&cells)
 }

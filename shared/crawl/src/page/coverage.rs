@@ -1,12 +1,10 @@
 //! How many of the listed pages were fetched: by sitemap, type and directory, and by week.
 
 use super::bars::{self, Column};
-use super::figures::{count, day, few, number, share};
+use super::figures::{TOO_SHORT, count, day, few, number, share};
+use super::table::{self, PLOT};
 use super::text::Text;
-use crate::report::{Report, Row, WINDOW_DAYS};
-
-/// Rows that are shown at once. The others are in an element that opens.
-const SHOWN: usize = 25;
+use crate::report::{Report, Row, WINDOW_DAYS, Week};
 
 /// The colours of what was fetched in each window, and of what was fetched before the longest.
 const CLASSES: [&str; WINDOW_DAYS.len() + 1] = ["w1", "w2", "w3", "w4", "w5"];
@@ -79,64 +77,42 @@ impl Windows {
         if rows.is_empty() {
             return String::new();
         }
-        let heads: String = self
-            .0
-            .iter()
-            .map(|at| format!("<th scope=\"col\">{}</th>", name(*at)))
-            .collect();
-        let head = format!(
-            "<thead><tr><th scope=\"col\">{first}</th><td class=\"plot\"></td>{heads}<th scope=\"col\">Ever</th><th scope=\"col\">Never</th><th scope=\"col\">Listed</th></tr></thead>"
-        );
-        let table = |label: &str, rows: &[Row]| {
-            let rows: String = rows.iter().map(|row| self.row(row)).collect();
-            format!(
-                "<table class=\"cover\" aria-label=\"{label}\">{head}<tbody>\n{rows}</tbody></table>\n"
-            )
-        };
-        let (shown, rest) = rows.split_at(rows.len().min(SHOWN));
-        let mut html = format!("<h3>{title}</h3>\n{}", table(title, shown));
-        if !rest.is_empty() {
-            let label = format!("{title}: the others");
-            html.push_str(&format!(
-                "<details><summary>{} more</summary>\n{}</details>\n",
-                number(rest.len() as u64),
-                table(&label, rest)
-            ));
-        }
-        html
+        let names: Vec<String> = self.0.iter().map(|at| name(*at)).collect();
+        let mut columns = vec![first, PLOT];
+        columns.extend(names.iter().map(String::as_str));
+        columns.extend(["Ever", "Never", "Listed"]);
+        let rows: Vec<String> = rows.iter().map(|row| self.row(row)).collect();
+        format!(
+            "<h3>{title}</h3>\n{}",
+            table::folded("cover", title, &columns, &rows)
+        )
     }
 
     fn row(&self, row: &Row) -> String {
         let mut before = 0;
         let mut parts: Vec<(&str, u64)> = Vec::with_capacity(CLASSES.len());
-        let mut cells = String::new();
+        let mut shares = Vec::with_capacity(self.0.len());
         for at in &self.0 {
             let label = name(*at);
-            match row.fetched[*at] {
-                Some(fetched) => {
-                    parts.push((CLASSES[*at], fetched.saturating_sub(before)));
-                    before = before.max(fetched);
-                    cells.push_str(&format!(
-                        "<td class=\"n\" data-label=\"{label}\" title=\"{} pages\">{}</td>",
-                        number(fetched),
-                        share(fetched, row.listed)
-                    ));
-                }
-                None => cells.push_str(&format!(
-                    "<td class=\"n none\" data-label=\"{label}\">the log is too short</td>"
-                )),
-            }
+            let Some(fetched) = row.fetched[*at] else {
+                shares.push(table::figure(&label, TOO_SHORT));
+                continue;
+            };
+            parts.push((CLASSES[*at], fetched.saturating_sub(before)));
+            before = before.max(fetched);
+            shares.push(table::figure(&label, share(fetched, row.listed)));
         }
         parts.push((CLASSES[WINDOW_DAYS.len()], row.ever.saturating_sub(before)));
-        format!(
-            "<tr><th scope=\"row\" class=\"address\">{}{}</th><td class=\"plot\">{}</td>{cells}<td class=\"n\" data-label=\"ever\">{}</td><td class=\"n\" data-label=\"never\">{}</td><td class=\"n\" data-label=\"listed\">{}</td></tr>\n",
-            Text(&row.name),
-            few(row.listed),
-            bars::stacked(&parts, row.listed),
-            share(row.ever, row.listed),
-            number(row.never),
-            number(row.listed),
-        )
+        let name = format!("{}{}", Text(&row.name), few(row.listed));
+        let mut cells = vec![
+            table::name(name),
+            table::plot(&bars::stacked(&parts, row.listed)),
+        ];
+        cells.append(&mut shares);
+        cells.push(table::figure("ever", share(row.ever, row.listed)));
+        cells.push(table::figure("never", number(row.never)));
+        cells.push(table::figure("listed", number(row.listed)));
+        table::row(&cells)
     }
 }
 
@@ -175,28 +151,36 @@ fn weeks(report: &Report) -> String {
             }
         })
         .collect();
-    let rows: String = report
-        .weeks
-        .iter()
-        .map(|week| {
-            let part = if week.is_whole { "" } else { " <small>in part</small>" };
-            format!("<tr><th scope=\"row\">{}{part}</th><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n", day(week.week), number(week.pages), number(week.requests))
-        })
-        .collect();
+    let rows: Vec<String> = report.weeks.iter().map(week_row).collect();
+    let most = report.weeks.iter().map(|week| week.pages).max();
     format!(
-        "<h3>By week</h3>\n<p>Different listed pages that were fetched in each week: {} at most. A week that the log has only a part of is paler.</p>\n\
-         <div class=\"weeks\">{}<p class=\"axis\"><span>week of {}</span><span>week of {}</span></p></div>\n\
-         <details><summary>The numbers of each week</summary>\n<table class=\"plain\" aria-label=\"By week\"><thead><tr><th scope=\"col\">From Monday</th><th scope=\"col\">Pages</th><th scope=\"col\">Requests of bots</th></tr></thead><tbody>\n{rows}</tbody></table></details>\n",
-        number(
-            report
-                .weeks
-                .iter()
-                .map(|week| week.pages)
-                .max()
-                .unwrap_or(0)
-        ),
+        "<h3>By week</h3>\n<p>Different listed pages that were fetched in each week: {} at most. A week that the log has only a part of is \
+         paler.</p>\n<div class=\"weeks\">{}<p class=\"axis\"><span>week of {}</span><span>week of {}</span></p></div>\n{}",
+        number(most.unwrap_or(0)),
         bars::columns(&columns),
         day(first.week),
         day(last.week),
+        table::opening(
+            "The numbers of each week",
+            &table::table(
+                "plain",
+                "By week",
+                &["From Monday", "Pages", "Requests of bots"],
+                &rows
+            )
+        ),
     )
+}
+
+fn week_row(week: &Week) -> String {
+    let part = if week.is_whole {
+        ""
+    } else {
+        " <small>in part</small>"
+    };
+    table::row(&[
+        table::name(format!("{}{part}", day(week.week))),
+        table::figure("pages", number(week.pages)),
+        table::figure("requests", number(week.requests)),
+    ])
 }

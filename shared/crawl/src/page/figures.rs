@@ -5,6 +5,9 @@ use crate::report::{FEW, Lag};
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
 pub(super) const DAY: u64 = 86_400;
+/// What is in place of a number that the log cannot say.
+pub(super) const TOO_SHORT: &str = "<span class=\"none\">the log is too short</span>";
+
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
@@ -105,7 +108,7 @@ pub(super) fn few(pages: u64) -> &'static str {
 pub(super) fn lag(lag: &Lag, of: Option<u64>) -> String {
     match of {
         Some(seconds) => format!("{}{}", length(seconds), few(lag.pages)),
-        None if lag.pages == 0 => "<span class=\"none\">the log is too short</span>".to_owned(),
+        None if lag.pages == 0 => TOO_SHORT.to_owned(),
         None => format!("<span class=\"none\">not yet</span>{}", few(lag.pages)),
     }
 }

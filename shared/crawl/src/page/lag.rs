@@ -2,11 +2,10 @@
 
 use super::bars;
 use super::figures::{count, few, lag, length, number, share};
+use super::table::{self, PLOT};
 use super::text::Text;
 use crate::report::{LAG_BOUNDS, Lag, Report, Row};
 
-/// Bots whose lag is shown.
-const BOTS: usize = 12;
 const BOUNDS: [&str; LAG_BOUNDS.len()] = [
     "1 hour", "6 hours", "1 day", "3 days", "1 week", "2 weeks", "30 days", "90 days",
 ];
@@ -58,88 +57,79 @@ fn distribution(title: &str, about: &str, empty: &str, lag: &Lag) -> String {
         .max()
         .unwrap_or(0);
     let mut so_far = 0;
-    let mut rows = String::new();
+    let mut rows = Vec::with_capacity(lag.distribution.len() + 1);
     for (at, pages) in lag.distribution.iter().enumerate() {
         so_far += pages;
         let bound = BOUNDS
             .get(at)
             .map_or_else(|| "longer".to_owned(), |bound| format!("within {bound}"));
-        rows.push_str(&row(&bound, "w2", *pages, most, &share(so_far, lag.pages)));
+        rows.push(row(
+            &bound,
+            &bars::bar("w2", *pages, most),
+            *pages,
+            &share(so_far, lag.pages),
+        ));
     }
-    rows.push_str(&row("not yet", "idle", waiting, most, ""));
+    rows.push(row(
+        "not yet",
+        &bars::bar("idle", waiting, most),
+        waiting,
+        "",
+    ));
     format!(
-        "{heading}<p class=\"lead\">{sentence}{}</p>\n<table class=\"lag\" aria-label=\"{title}\"><thead><tr><th scope=\"col\">Fetched</th><td class=\"plot\"></td><th scope=\"col\">Pages</th><th scope=\"col\">So far</th></tr></thead><tbody>\n{rows}</tbody></table>\n<p class=\"note\">{}</p>\n</div>\n",
+        "{heading}<p class=\"lead\">{sentence}{}</p>\n{}<p class=\"note\">{}</p>\n</div>\n",
         few(lag.pages),
+        table::table("lag", title, &["Fetched", PLOT, "Pages", "So far"], &rows),
         count(lag.pages, "page.", "pages."),
     )
 }
 
-fn row(bound: &str, class: &str, pages: u64, most: u64, so_far: &str) -> String {
-    format!(
-        "<tr><th scope=\"row\">{bound}</th><td class=\"plot\">{}</td><td class=\"n\">{}</td><td class=\"n\">{so_far}</td></tr>\n",
-        bars::bar(class, pages, most),
-        number(pages)
-    )
+fn row(bound: &str, bar: &str, pages: u64, so_far: &str) -> String {
+    table::row(&[
+        table::name(bound),
+        table::plot(bar),
+        table::figure("pages", number(pages)),
+        table::figure("so far", so_far),
+    ])
 }
 
 fn by_bot(report: &Report) -> String {
+    let has_lag = |row: &&Row| row.from_change.pages > 0 || row.from_sitemap.pages > 0;
     let rows: Vec<&Row> = report
         .by_bot
         .iter()
         .map(|bot| &bot.row)
-        .filter(|row| row.from_change.pages > 0 || row.from_sitemap.pages > 0)
-        .take(BOTS)
+        .filter(has_lag)
         .collect();
     if rows.is_empty() {
         return String::new();
     }
-    format!("<h3>By bot</h3>\n{}", table("Speed by bot", "Bot", &rows))
+    format!(
+        "<h3>By bot</h3>\n<p>Not yet: fewer than half, or than nine of ten, of the changed pages were fetched since.</p>\n{}",
+        numbers("Speed by bot", "Bot", &rows)
+    )
 }
 
-/// Speed and answers of sitemaps, types and directories.
+/// Returns the same numbers for sitemaps, types and directories.
 fn parts(report: &Report) -> String {
     let all = [
         ("sitemap", "Sitemap", &report.by_sitemap),
         ("type", "Type", &report.by_type),
         ("directory", "Directory", &report.by_directory),
     ];
-    all.iter()
-        .filter(|(_, _, rows)| !rows.is_empty())
-        .map(|(name, first, rows)| {
-            let rows: Vec<&Row> = rows.iter().collect();
-            format!(
-                "<details><summary>Speed and answers by {name}</summary>\n{}</details>\n",
-                table(&format!("Speed and answers by {name}"), first, &rows)
-            )
-        })
-        .collect()
+    let mut html = String::new();
+    for (name, first, rows) in all.iter().filter(|(_, _, rows)| !rows.is_empty()) {
+        let label = format!("Speed and answers by {name}");
+        let rows: Vec<&Row> = rows.iter().collect();
+        html += &table::opening(&label, &numbers(&label, first, &rows));
+    }
+    html
 }
 
-fn table(label: &str, first: &str, rows: &[&Row]) -> String {
-    let rows: String = rows
-        .iter()
-        .map(|row| {
-            let (change, sitemap) = (&row.from_change, &row.from_sitemap);
-            let cells = [
-                ("half, from the change", lag(change, change.median)),
-                ("nine of ten", lag(change, change.p90)),
-                ("half, from the sitemap", lag(sitemap, sitemap.median)),
-                ("nine of ten", lag(sitemap, sitemap.p90)),
-                ("requests", number(row.requests)),
-                ("304", share(row.not_modified, row.requests)),
-                ("failed", share(row.failed, row.requests)),
-            ];
-            let cells: String = cells
-                .iter()
-                .map(|(name, value)| format!("<td class=\"n\" data-label=\"{name}\">{value}</td>"))
-                .collect();
-            format!(
-                "<tr><th scope=\"row\" class=\"address\">{}</th>{cells}</tr>\n",
-                Text(&row.name)
-            )
-        })
-        .collect();
-    let heads: String = [
+fn numbers(label: &str, first: &str, rows: &[&Row]) -> String {
+    let rows: Vec<String> = rows.iter().map(|row| numbers_row(row)).collect();
+    let columns = [
+        first,
         "Half, from the change",
         "Nine of ten",
         "Half, from the sitemap",
@@ -147,11 +137,20 @@ fn table(label: &str, first: &str, rows: &[&Row]) -> String {
         "Requests for listed",
         "304",
         "Failed",
-    ]
-    .iter()
-    .map(|name| format!("<th scope=\"col\">{name}</th>"))
-    .collect();
-    format!(
-        "<table class=\"numbers\" aria-label=\"{label}\"><thead><tr><th scope=\"col\">{first}</th>{heads}</tr></thead><tbody>\n{rows}</tbody></table>\n"
-    )
+    ];
+    table::folded("numbers", label, &columns, &rows)
+}
+
+fn numbers_row(row: &Row) -> String {
+    let (change, sitemap) = (&row.from_change, &row.from_sitemap);
+    table::row(&[
+        table::name(Text(&row.name)),
+        table::figure("half, from the change", lag(change, change.median)),
+        table::figure("nine of ten", lag(change, change.p90)),
+        table::figure("half, from the sitemap", lag(sitemap, sitemap.median)),
+        table::figure("nine of ten", lag(sitemap, sitemap.p90)),
+        table::figure("requests", number(row.requests)),
+        table::figure("304", share(row.not_modified, row.requests)),
+        table::figure("failed", share(row.failed, row.requests)),
+    ])
 }

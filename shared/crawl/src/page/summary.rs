@@ -1,5 +1,6 @@
 //! What a reader sees first: a sentence, four numbers, and what to do.
 
+use super::answers::status;
 use super::bars;
 use super::figures::{DAY, count, date, few, length, number, share};
 use super::text::Text;
@@ -166,14 +167,6 @@ fn failures(report: &Report) -> Advice {
                 .to_owned(),
         )
     })
-}
-
-fn status(status: u16) -> String {
-    if status == 0 {
-        "no answer".to_owned()
-    } else {
-        status.to_string()
-    }
 }
 
 fn never(report: &Report) -> Advice {
