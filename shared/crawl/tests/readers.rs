@@ -10,3 +10,5 @@ mod input;
 mod json;
 #[path = "readers/others.rs"]
 mod others;
+#[path = "readers/recorded.rs"]
+mod recorded;

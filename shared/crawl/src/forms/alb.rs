@@ -30,7 +30,7 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Request<'_>>, Unread> {
     }
     let status = word()?;
     let (asked, rest) = escapes::quoted_plainly(&rest[1..]).ok_or(Unread::Cut)?;
-    let (method, target) = request_line::split(asked)?;
+    let asked = request_line::split(asked)?;
     let agent = match rest.strip_prefix(b" \"") {
         Some(rest) => Some(escapes::quoted_plainly(rest).ok_or(Unread::Cut)?.0),
         None => None,
@@ -38,10 +38,10 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Request<'_>>, Unread> {
     Ok(Some(Request {
         time,
         client,
-        method: Cow::Borrowed(method),
+        method: Cow::Borrowed(asked.method),
         host: None,
         // A request that could not be read has a blank after the port, in place of a protocol.
-        target: Cow::Borrowed(target.strip_suffix(b" -").unwrap_or(target)),
+        target: Cow::Borrowed(asked.target.strip_suffix(b" -").unwrap_or(asked.target)),
         is_cut: false,
         status: request_line::status(status)?,
         agent: agent.filter(|agent| *agent != b"-").map(Cow::Borrowed),

@@ -16,6 +16,9 @@ use crate::request::Request;
 /// just so many bytes looks the same.
 const VARNISH_URL_BYTES: usize = 254;
 
+/// The bytes of a request line after which HAProxy cuts it, and with it the protocol (`tune.http.logurilen`).
+const HAPROXY_LINE_BYTES: usize = 1_023;
+
 /// Reads a line.
 pub(super) fn read(line: &[u8]) -> Result<Option<Request<'_>>, Unread> {
     if matches!(line.first(), None | Some(b'#')) {
@@ -24,17 +27,18 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Request<'_>>, Unread> {
     let (before, time, rest) = around_time(line)?;
     let rest = rest.strip_prefix(b" \"").ok_or(Unread::Shape)?;
     let (asked, rest) = escapes::quoted(rest).ok_or(Unread::Cut)?;
-    let (method, target) = request_line::split(asked)?;
+    let is_line_cut = asked.len() == HAPROXY_LINE_BYTES;
+    let asked = request_line::split(asked)?;
     let (status, rest) = word(rest.strip_prefix(b" ").ok_or(Unread::Shape)?);
     let status = request_line::status(status)?;
     let (host, client) = parties(before);
-    let target = escapes::unescaped(target);
+    let target = escapes::unescaped(asked.target);
     Ok(Some(Request {
         time,
         client,
-        method: Cow::Borrowed(method),
+        method: Cow::Borrowed(asked.method),
         host: host.map(Cow::Borrowed),
-        is_cut: is_cut(&target),
+        is_cut: is_line_cut && !asked.has_protocol || is_cut(&target),
         target,
         status,
         agent: agent(rest)?.map(escapes::unescaped),
@@ -86,12 +90,22 @@ fn agent(rest: &[u8]) -> Result<Option<&[u8]>, Unread> {
     let Some(referer) = rest.strip_prefix(b"\"") else {
         return Ok(None);
     };
-    let (_, rest) = escapes::quoted(referer).ok_or(Unread::Cut)?;
+    let (_, rest) = last_quoted(referer)?;
     let Some(agent) = rest.strip_prefix(b" \"") else {
         return Ok(None);
     };
-    let (agent, _) = escapes::quoted(agent).ok_or(Unread::Cut)?;
+    let (agent, _) = last_quoted(agent)?;
     Ok((agent != b"-").then_some(agent))
+}
+
+/// Splits like [`escapes::quoted`]. Where a quote within is not escaped, as in headers that HAProxy captures, nobody knows which
+/// is the last.
+fn last_quoted(text: &[u8]) -> Result<(&[u8], &[u8]), Unread> {
+    let (inner, rest) = escapes::quoted(text).ok_or(Unread::Cut)?;
+    match rest.first() {
+        None | Some(b' ') => Ok((inner, rest)),
+        Some(_) => Err(Unread::Shape),
+    }
 }
 
 /// Returns whether Varnish cut a target. It alone writes the whole address of each request.

@@ -252,12 +252,12 @@ fn asked<'l>(
     let Some(url) = picked.text(Slot::Url).filter(is_said) else {
         return match picked.text(Slot::Request) {
             Some(Cow::Borrowed(line)) => {
-                let (method, target) = request_line::split(line)?;
-                Ok((method.into(), target.into()))
+                let line = request_line::split(line)?;
+                Ok((line.method.into(), line.target.into()))
             }
             Some(Cow::Owned(line)) => {
-                let (method, target) = request_line::split(&line)?;
-                Ok((method.to_vec().into(), target.to_vec().into()))
+                let line = request_line::split(&line)?;
+                Ok((line.method.to_vec().into(), line.target.to_vec().into()))
             }
             None => Err(Unread::NoTarget),
         };

@@ -7,12 +7,19 @@ use super::unread::Unread;
 /// The longest method that is taken for one. The longest of IANA's registry, `UPDATEREDIRECTREF`, has 17 bytes.
 const MAX_METHOD_BYTES: usize = 20;
 
-/// Splits it into the method and the target, which may have blanks: lighttpd answers those with 200.
+/// The parts of a request line.
+pub(super) struct RequestLine<'l> {
+    pub(super) method: &'l [u8],
+    pub(super) target: &'l [u8],
+    pub(super) has_protocol: bool,
+}
+
+/// Splits it. The target may have blanks: lighttpd answers those with 200.
 ///
 /// # Errors
 ///
 /// If it is none: nothing was asked for, or what was sent is not HTTP.
-pub(super) fn split(line: &[u8]) -> Result<(&[u8], &[u8]), Unread> {
+pub(super) fn split(line: &[u8]) -> Result<RequestLine<'_>, Unread> {
     let Some(at) = memchr(b' ', line) else {
         return Err(match line {
             b"" | b"-" => Unread::NoRequest,
@@ -28,14 +35,18 @@ pub(super) fn split(line: &[u8]) -> Result<(&[u8], &[u8]), Unread> {
         return Err(Unread::NotHttp);
     }
     // Apache drops the protocol of a request line that it refuses, and HTTP/0.9 has none.
-    let target = match memrchr(b' ', rest) {
-        Some(at) if rest[at + 1..].starts_with(b"HTTP/") => &rest[..at],
-        _ => rest,
+    let (target, has_protocol) = match memrchr(b' ', rest) {
+        Some(at) if rest[at + 1..].starts_with(b"HTTP/") => (&rest[..at], true),
+        _ => (rest, false),
     };
-    match target {
-        b"" => Err(Unread::NotHttp),
-        target => Ok((method, target)),
+    if target.is_empty() {
+        return Err(Unread::NotHttp);
     }
+    Ok(RequestLine {
+        method,
+        target,
+        has_protocol,
+    })
 }
 
 /// Reads a status of three digits.

@@ -31,7 +31,7 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Request<'_>>, Unread> {
     // Without a request: a task of S3's own, such as the end of an object's life.
     let rest = rest.strip_prefix(b"\"").ok_or(Unread::NoRequest)?;
     let (asked, rest) = escapes::quoted_plainly(rest).ok_or(Unread::Cut)?;
-    let (method, target) = request_line::split(asked)?;
+    let asked = request_line::split(asked)?;
     let (numbers, rest) = rest.split_at(memchr(b'"', rest).ok_or(Unread::Shape)?);
     let mut numbers = numbers.trim_ascii_start().split(|&byte| byte == b' ');
     let status = request_line::status(numbers.next().unwrap_or_default())?;
@@ -47,9 +47,9 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Request<'_>>, Unread> {
     Ok(Some(Request {
         time,
         client: client::address(client),
-        method: Cow::Borrowed(method),
+        method: Cow::Borrowed(asked.method),
         host: host.map(Cow::Borrowed),
-        target: Cow::Borrowed(target),
+        target: Cow::Borrowed(asked.target),
         is_cut: false,
         status,
         agent: (agent != b"-").then_some(Cow::Borrowed(agent)),
