@@ -10,6 +10,7 @@ mod body;
 mod draw;
 mod listing;
 mod loc;
+mod log;
 mod member;
 mod record;
 mod request;
@@ -21,10 +22,11 @@ mod time;
 pub type Check = fn(&[u8]);
 
 /// All checks with their names, which are also the names of the fuzz targets and of their corpora.
-pub const CHECKS: [(&str, Check); 9] = [
+pub const CHECKS: [(&str, Check); 10] = [
     ("body", body::check),
     ("listing", listing::check),
     ("loc", loc::check),
+    ("log", log::check),
     ("member", member::check),
     ("record", record::check),
     ("request", request::check),

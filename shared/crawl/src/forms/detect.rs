@@ -12,7 +12,7 @@ const TRIED_LINES: usize = 50;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undetected {
     /// It has no line with content.
-    #[error("it has no line")]
+    #[error("it has no lines")]
     Empty,
     /// It is packed with something else than gzip and zstd.
     #[error("it is packed with {0}: unpack it, or pack it with gzip or zstd")]
@@ -24,23 +24,23 @@ pub enum Undetected {
     Parquet,
     /// It is HAProxy's own form.
     #[error(
-        "it looks like HAProxy's log, which has no User-Agent unless it is captured, and no zone: have HAProxy write combined lines, \
-         with `log-format` and `capture request header User-Agent`"
+        "it looks like HAProxy's own log, whose lines have no time zone and no name for the User-Agent: have HAProxy write combined \
+         lines, with `capture request header User-Agent` and `log-format`"
     )]
     HaProxy,
     /// It is of IIS, or of another server with W3C's extended log.
     #[error(
-        "it looks like W3C's extended log, as IIS writes it, and has not the fields of CloudFront's"
+        "it looks like a W3C extended log, such as IIS writes, and does not have the fields of CloudFront's"
     )]
     Extended,
     /// It is JSON with other fields.
     #[error(
-        "its lines are JSON, and no known fields have a time, an address and a status: name them, as \
+        "its lines are JSON, and no fields with known names have a time, an address and a status: name them, as in \
          `--from time=timestamp,host=host,url=url,status=status,agent=user_agent,client=client_ip`"
     )]
     Json,
     /// It is one document of JSON, and not one a line.
-    #[error("it looks like one document of JSON: a log has one object a line")]
+    #[error("it looks like one JSON document: a log has one object on each line")]
     JsonDocument,
     /// It is something else.
     #[error("its lines have none of the forms that are read")]
