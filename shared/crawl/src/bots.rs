@@ -145,7 +145,6 @@ impl Bots {
         }
     }
 
-<<<<<<< HEAD
     /// Returns all rows.
     pub fn ids(&self) -> impl Iterator<Item = BotId> + use<> {
         (0..self.bots.len() as u16).map(BotId)
@@ -157,12 +156,8 @@ impl Bots {
         ids.find(|id| self.bot(*id).name.eq_ignore_ascii_case(name))
     }
 
-    /// Returns the row for all bots that the table does not have. A `User-Agent` with a word that ends in `bot`, `crawler` or
-    /// `spider`, and with an address of the web or of mail, is one.
-=======
     /// Returns the row for all bots that the table does not have. A `User-Agent` is one if a word of it ends in `bot`, `crawl`,
     /// `crawler` or `spider`, and if it also has an address of the web or of mail, or does not begin as those of browsers do.
->>>>>>> a8f8065c (Count more bots that no table has, and say which lists were compared)
     pub fn others(&self) -> BotId {
         BotId((self.bots.len() - 1) as u16) // `table` keeps the number of rows below that
     }

@@ -246,7 +246,11 @@ fn documents(report: &Report, text: &mut Text) {
             format!("{} ({})", asked.bot, statuses.join(", "))
         });
         let asked: Vec<String> = asked.collect();
-        text.line(format!("  {}: {}", document.address, asked.join("; ")));
+        let asked = match &asked[..] {
+            [] => "no bot asked for it".to_owned(),
+            asked => asked.join("; "),
+        };
+        text.line(format!("  {}: {asked}", document.address));
     }
     more(report.documents.len(), text);
 }

@@ -9,9 +9,11 @@ use crate::join::record::Hit;
 /// Times of one document and bot that are kept. More are thinned out: each second one is dropped, and half of what follows is not kept.
 const MAX_TIMES: usize = 10_000;
 
+const ROBOTS: &[u8] = b"/robots.txt";
+
 /// What crawlers ask any site for: robots.txt, an index of sitemaps, and Waymark's other documents.
 const USUAL: [&[u8]; 5] = [
-    b"/robots.txt",
+    ROBOTS,
     b"/sitemap.xml",
     b"/sitemap_index.xml",
     b"/feed.atom",
@@ -36,6 +38,8 @@ pub(super) struct Asked {
 pub(super) struct Document {
     /// An address, or the name of a file.
     pub(super) name: String,
+    /// Whether crawlers should ask for it: it is one of the sitemaps, or robots.txt.
+    pub(super) is_expected: bool,
     pub(super) bots: BTreeMap<BotId, Asked>,
 }
 
@@ -82,7 +86,7 @@ impl Asked {
 impl Documents {
     /// Returns the number of a sitemap, by an address or the name of a file.
     pub(super) fn sitemap(&mut self, name: &str, key: &mut Key) -> u32 {
-        let at = self.push(name.to_owned());
+        let at = self.push(name.to_owned(), true);
         self.sitemaps.push(at);
         match key.of_url(name) {
             Some(key) => {
@@ -102,15 +106,16 @@ impl Documents {
             let mut key = [host, name].concat();
             key.push(SEPARATOR);
             if !self.by_key.contains_key(plain(&key)) {
-                let at = self.push(address::shown(&key, false));
+                let at = self.push(address::shown(&key, false), name == ROBOTS);
                 self.by_key.insert(plain(&key).to_vec(), at);
             }
         }
     }
 
-    fn push(&mut self, name: String) -> u32 {
+    fn push(&mut self, name: String, is_expected: bool) -> u32 {
         self.all.push(Document {
             name,
+            is_expected,
             bots: BTreeMap::new(),
         });
         self.all.len() as u32 - 1

@@ -508,12 +508,10 @@ fn calendar(
     (found, weeks.collect(), gaps)
 }
 
-/// Returns the documents that were asked for.
+/// Returns who asked for which documents. Sitemaps and robots.txt are among them also if nobody did.
 fn asked(documents: &Documents, bots: &Bots) -> Vec<Document> {
-    let all = documents
-        .all()
-        .iter()
-        .filter(|document| !document.bots.is_empty());
+    let all = documents.all().iter();
+    let all = all.filter(|document| document.is_expected || !document.bots.is_empty());
     let mut found: Vec<Document> = all
         .map(|document| {
             let mut by: Vec<Asked> = document

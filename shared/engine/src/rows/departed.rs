@@ -81,7 +81,9 @@ pub(super) fn read(key: &Key, item: &Item) -> Result<Departure, EngineError> {
 
 /// Reads the departures among these rows of a site. A row that cannot be read is skipped.
 fn departures_in<'i>(site: &'i str, items: &'i [Item]) -> impl Iterator<Item = Departed> + 'i {
-    let rows = items.iter().filter_map(|item| Some((item_key(item)?, item)));
+    let rows = items
+        .iter()
+        .filter_map(|item| Some((item_key(item)?, item)));
     // Calls have keys in the same partition.
     let rows = rows.filter(|(key, _)| key.sk.len() != FILE_DIGITS);
     rows.filter_map(move |(key, item)| {
@@ -125,7 +127,8 @@ impl SitemapTable {
             });
             let page = page.await?;
             let read = departures_in(site, &page.items);
-            departures.extend(read.map(|read| (normalized(&read.loc).into_owned(), read.departure)));
+            departures
+                .extend(read.map(|read| (normalized(&read.loc).into_owned(), read.departure)));
             after = page.next;
             if after.is_none() || departures.len() >= most {
                 return Ok(departures);
