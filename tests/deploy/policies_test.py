@@ -33,7 +33,7 @@ WITHOUT_RESOURCE = {
     "dynamodb:ListStreams": "stream",
 }
 # Condition keys that every service knows: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
-GLOBAL = {"aws:SecureTransport"}
+GLOBAL = {"aws:SecureTransport", "aws:SourceAccount", "aws:SourceArn"}
 
 
 class Loader(yaml.SafeLoader):

@@ -214,3 +214,28 @@ fn the_report_is_also_a_page_csv_and_addresses() {
     assert_eq!(addresses(&["stale"]), "");
     assert_eq!(addresses(&["never", "--changed-within", "1s"]), "");
 }
+
+#[test]
+fn the_script_for_cron_writes_a_page_and_is_a_gate() {
+    let folder = folder();
+    let program = Path::new(env!("CARGO_BIN_EXE_waymark")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let run = |logs: &str| {
+        let mut command = Command::new(root().join("examples/crawl/weekly.sh"));
+        command
+            .args(["records.jsonl", logs, "."])
+            .current_dir(folder.path())
+            .env("PATH", format!("{}:{path}", program.display()))
+            .stdin(Stdio::null());
+        let output = command.output_in_time();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, errors) = run("logs/**/access.log*");
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(errors.contains("2 of 3 listed pages"), "{errors}");
+    let page = fs::read_to_string(folder.path().join("crawlers.html")).unwrap();
+    assert!(page.contains("post-sitemap.xml"));
+    fs::remove_file(folder.path().join("crawlers.html")).unwrap();
+    assert_eq!(run("none/*.log").0, Some(2));
+    assert!(!folder.path().join("crawlers.html").exists());
+}
