@@ -32,6 +32,11 @@ function isBot(agent) {
     return BOTS.some((bot) => name.includes(bot));
 }
 
+// Whether a program takes HTML. Each browser says so when somebody opens an address; programs that imitate one may not.
+function takesHtml(accept) {
+    return !accept || values(accept).some((one) => one.toLowerCase().includes('text/html'));
+}
+
 // Whether a host can be a site's, and changes no path. Not by one pattern: to some engines $ is also before a last line break.
 function isHost(host) {
     return /^[a-z0-9]/.test(host) && !/[^a-z0-9.-]/.test(host) && host.length <= MAX_HOST_LENGTH;
@@ -46,6 +51,7 @@ function handler(event) {
     const seesView =
         HAS_VIEW &&
         values(headers['sec-fetch-dest'])[0] === 'document' &&
+        takesHtml(headers.accept) &&
         !headers['signature-agent'] && // an agent that signs its requests, with a browser's User-Agent
         !values(headers['user-agent']).some(isBot) &&
         !values(request.querystring.view).includes('xml');

@@ -123,6 +123,11 @@ const CASES = [
   ['in lower case', withDest('Document'), {}, crawler],
   ['of several, the first counts', withDest('document', 'empty'), {}, person],
   ['also if it is another', withDest('empty', 'document'), {}, crawler],
+  ['a browser takes HTML', [...PERSON, ['Accept', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8']], {}, person],
+  ['in any case', [...PERSON, ['ACCEPT', 'TEXT/HTML']], {}, person],
+  ['in any of its headers', [...PERSON, ['Accept', '*/*'], ['Accept', 'text/html']], {}, person],
+  ['a program with the headers of a browser may take anything', [...PERSON, ['Accept', '*/*']], {}, crawler],
+  ['or nothing', [...PERSON, ['Accept', '']], {}, crawler],
 
   ['?view=xml', PERSON, { query: 'view=xml' }, crawler],
   ['among others', PERSON, { query: 'page=2&view=xml&q=' }, crawler],
@@ -199,6 +204,7 @@ test('a request of any length is reduced in no time', () => {
 function isView(headers, query) {
   const all = (name) => headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value);
   return all('sec-fetch-dest')[0] === 'document'
+    && (!all('accept').length || all('accept').some((one) => one.toLowerCase().includes('text/html')))
     && !all('user-agent').some((agent) => BOTS.some((bot) => agent.toLowerCase().includes(bot)))
     && !query.split('&').includes(XML_QUERY);
 }
@@ -241,6 +247,7 @@ test('whoever sees the view here would see it without this function', () => {
     const headers = [['Host', HOST]];
     for (let m = draw([0, 1, 1, 2]); m > 0; m -= 1) headers.push(['Sec-Fetch-Dest', draw(['document', 'document', 'empty', 'Document', ' '])]);
     for (let m = draw([0, 1, 1, 3]); m > 0; m -= 1) headers.push(['User-Agent', draw([CHROME, CHROME, GOOGLEBOT, 'curl/8', 'SLURP', ''])]);
+    for (let m = draw([0, 0, 1, 2]); m > 0; m -= 1) headers.push(['Accept', draw(['*/*', 'text/html', 'Text/HTML;q=0.9', 'text/xml', ''])]);
     const pairs = Array.from({ length: draw([0, 1, 2]) }, () => `${draw(['view', 'v', 'View'])}${draw(['=xml', '=XML', '=xml=', '=', ''])}`);
     const query = pairs.join(draw(['&', '&&']));
     const expected = isView(headers, query) ? person : crawler;

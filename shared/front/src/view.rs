@@ -1,8 +1,9 @@
 //! The view for people: a page that fetches its own path as XML and shows it as a table.
 //!
 //! Only a browser that opens a sitemap, an index, the feed or what is not there gets the view. Only browsers send
-//! `Sec-Fetch-Dest: document`, and only for navigations. Accept is not read, because crawlers ask for text/html too. A program that
-//! drives a browser is recognized by its User-Agent, or by `SIGNATURE_AGENT`.
+//! `Sec-Fetch-Dest: document`, and only for navigations. A program that drives a browser is recognized by its User-Agent, or by
+//! `SIGNATURE_AGENT`; one that imitates a browser's headers may be recognized by an Accept without text/html. With it Accept says nothing,
+//! because crawlers ask for text/html too.
 //!
 //! - The page is the same for all of them, even for an address where there is nothing (a 404). It contains nothing of a document or a
 //!   request, so there is nothing to escape. Its script reads the XML and makes elements of it.
@@ -11,7 +12,9 @@
 
 use std::sync::LazyLock;
 
-use http::header::{CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, USER_AGENT, VARY};
+use http::header::{
+    ACCEPT, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, USER_AGENT, VARY,
+};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
 
@@ -80,7 +83,9 @@ impl Reader {
         }
         let query = request.uri.query().unwrap_or_default();
         let asks_for_xml = query.split('&').any(|pair| pair == XML_QUERY);
-        if asks_for_xml || is_bot(headers) || headers.contains_key(SIGNATURE_AGENT) {
+        let is_program =
+            is_bot(headers) || headers.contains_key(SIGNATURE_AGENT) || !takes_html(headers);
+        if asks_for_xml || is_program {
             Self::Browser
         } else {
             Self::Person
@@ -91,6 +96,16 @@ impl Reader {
     pub(crate) fn is_navigation(self) -> bool {
         self != Self::Program
     }
+}
+
+/// Returns whether Accept has text/html, as in each navigation of a browser, or is not there: a CDN need not hand it on.
+fn takes_html(headers: &HeaderMap) -> bool {
+    let mut accepted = headers.get_all(ACCEPT).iter().peekable();
+    accepted.peek().is_none()
+        || accepted.any(|one| {
+            let one = one.as_bytes().to_ascii_lowercase();
+            memchr::memmem::find(&one, b"text/html").is_some()
+        })
 }
 
 fn is_bot(headers: &HeaderMap) -> bool {
@@ -181,6 +196,31 @@ mod tests {
                 .header("signature-agent", agent);
             let (request, ()) = request.body(()).unwrap().into_parts();
             assert_eq!(Reader::of(&request), Reader::Browser, "{agent}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_imitates_a_browser_and_takes_no_html_gets_the_document() {
+        for (accepted, reader) in [
+            (
+                &["text/html,application/xhtml+xml,*/*;q=0.8"][..],
+                Reader::Person,
+            ),
+            (&["TEXT/HTML"], Reader::Person),
+            (&["*/*", "text/html"], Reader::Person),
+            (&["*/*"], Reader::Browser),
+            (&["application/xml"], Reader::Browser),
+            (&[""], Reader::Browser),
+        ] {
+            let mut request = Request::builder()
+                .uri("/post-sitemap.xml")
+                .header("sec-fetch-dest", "document")
+                .header(USER_AGENT, CHROME);
+            for one in accepted {
+                request = request.header("accept", *one);
+            }
+            let (request, ()) = request.body(()).unwrap().into_parts();
+            assert_eq!(Reader::of(&request), reader, "{accepted:?}");
         }
     }
 

@@ -339,8 +339,9 @@ fn bar(part: u64, all: u64) -> String {
     format!("▕{bar}▏")
 }
 
-/// Returns the end of a long name.
+/// Returns a name without its scheme, and only the end of a long one.
 fn short(name: &str) -> String {
+    let name = name.strip_prefix("https://").unwrap_or(name);
     let count = name.chars().count();
     match count > MAX_NAME {
         false => name.to_owned(),

@@ -228,7 +228,10 @@ fn the_script_for_cron_writes_a_page_and_is_a_gate() {
             .env("PATH", format!("{}:{path}", program.display()))
             .stdin(Stdio::null());
         let output = command.output_in_time();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let (status, errors) = run("logs/**/access.log*");
     assert_eq!(status, Some(1), "{errors}");

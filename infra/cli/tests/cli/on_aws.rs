@@ -290,16 +290,16 @@ fn a_bucket_is_compared_with_a_folder() {
 
 #[test]
 fn logs_of_a_bucket_are_read_below_a_prefix() {
-    let line = |path: &str| {
+    let line = |second: u8, path: &str| {
         format!(
-            "66.249.66.1 - - [01/Nov/2026:00:00:00 +0000] \"GET {path} HTTP/1.1\" 200 5 \"-\" \"Googlebot/2.1\"\n"
+            "66.249.66.1 - - [01/Nov/2026:00:00:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 5 \"-\" \"Googlebot/2.1\"\n"
         )
     };
     let object = |key: &str, body: String| (key.to_owned(), body, "text/plain");
     let s3 = s3(vec![
-        object("cdn/2026/11/a", line("/1") + &line("/2")),
-        object("cdn/2026/11/b", line("/1")),
-        object("cdn/2026/12/c", line("/3")),
+        object("cdn/2026/11/a", line(0, "/1") + &line(1, "/2")),
+        object("cdn/2026/11/b", line(2, "/1")),
+        object("cdn/2026/12/c", line(3, "/3")),
     ]);
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("sitemap.txt");
