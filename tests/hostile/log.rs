@@ -45,12 +45,13 @@ pub(crate) fn check(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(&body[..body.len().min(200)]) {
         let _ = Form::parse(text);
     }
+    let mut is_first = true;
     for form in Form::all() {
         let mut reader = form.reader();
         for line in &lines {
             if let Ok(Some(request)) = reader.read(line) {
                 within(&request, line);
-                written_again(&request);
+                written_again(&request, std::mem::take(&mut is_first));
             }
         }
     }
@@ -100,8 +101,8 @@ fn within(request: &Request<'_>, line: &[u8]) {
     assert!(request.status < 1_000 && request.time > -86_400 && !request.target.is_empty());
 }
 
-/// Checks that a request, written in other forms, is read as the same.
-fn written_again(request: &Request<'_>) {
+/// Checks that a request, written in other forms, is read as the same, and whether the form of a line is found, which takes long.
+fn written_again(request: &Request<'_>, is_detected: bool) {
     let Ok(time) = Timestamp::from_second(request.time) else {
         return;
     };
@@ -141,7 +142,9 @@ fn written_again(request: &Request<'_>) {
             .expect("a request");
         again.is_cut = false;
         assert_eq!(again, expected, "{line}");
-        assert_eq!(Form::detect(line.as_bytes()), Ok(Form::Combined), "{line}");
+        if is_detected {
+            assert_eq!(Form::detect(line.as_bytes()), Ok(Form::Combined), "{line}");
+        }
     }
     let text = std::str::from_utf8;
     let (Ok(target), Ok(agent)) = (
@@ -150,7 +153,8 @@ fn written_again(request: &Request<'_>) {
     ) else {
         return;
     };
-    if target == "-" || agent == "-" {
+    // A larger number is taken for one of milliseconds.
+    if target == "-" || agent == "-" || request.time >= 100_000_000_000 {
         return;
     }
     let headers = match request.agent {
