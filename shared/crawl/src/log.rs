@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::net::IpAddr;
 
-use crate::forms::{Form, Undetected};
-use crate::input::Lines;
+use crate::forms::{self, Form, Undetected};
+use crate::input::{Lines, MAX_LINE_BYTES};
 use crate::join::{Join, Taken};
 use crate::report::{FormUse, Logs, Report, Unread};
 
@@ -289,7 +289,12 @@ impl<'f> FileRead<'f> {
                 return Ok(());
             };
             self.count(line);
-            let request = match reader.read(line) {
+            // Of a longer line the input gives no more.
+            let read = match line.len() {
+                MAX_LINE_BYTES.. => Err(forms::Unread::TooLong),
+                _ => reader.read(line),
+            };
+            let request = match read {
                 Ok(None) => continue,
                 Ok(Some(request)) => request,
                 Err(reason) => {

@@ -1,6 +1,6 @@
 //! Commands in the documentation, run and compared with what stands there.
 //!
-//! In an indented block a line `$ waymark …` is a command, and the lines behind it are what it prints: standard output, then
+//! In an indented block a line `$ waymark …` is a command, and the lines behind it, also empty ones, are what it prints: standard output, then
 //! standard error. `…` alone stands for any lines, and at the end of a line for its rest.
 
 use std::path::Path;
@@ -30,18 +30,24 @@ pub(crate) fn check(page: &str) {
 pub(crate) fn check_with(page: &str, more: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join(page)).expect(page);
-    let mut lines = text.lines().peekable();
+    let lines: Vec<&str> = text.lines().collect();
     let mut count = 0;
-    while let Some(line) = lines.next() {
+    for (at, line) in lines.iter().enumerate() {
         let Some(command) = line.strip_prefix("    $ waymark ") else {
             continue;
         };
         count += 1;
-        let mut shown = Vec::new();
-        while let Some(line) =
-            lines.next_if(|line| line.starts_with("    ") && !line.starts_with("    $ "))
-        {
-            shown.push(line[4..].trim_end());
+        let rest = &lines[at + 1..];
+        // A block may have empty lines, and ends at the last that is indented.
+        let is_other = |line: &&str| !line.is_empty() && !line.starts_with("    ");
+        let is_next = |line: &&str| is_other(line) || line.starts_with("    $ ");
+        let end = rest.iter().position(is_next).unwrap_or(rest.len());
+        let shown = rest[..end]
+            .iter()
+            .map(|line| line.get(4..).unwrap_or_default().trim_end());
+        let mut shown: Vec<&str> = shown.collect();
+        while shown.last().is_some_and(|line| line.is_empty()) {
+            shown.pop();
         }
         let output = Command::new(env!("CARGO_BIN_EXE_waymark"))
             .args(command.split_whitespace())

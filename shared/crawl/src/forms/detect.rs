@@ -18,9 +18,7 @@ pub enum Undetected {
     #[error("it is packed with {0}: unpack it, or pack it with gzip or zstd")]
     Packed(&'static str),
     /// It is Parquet.
-    #[error(
-        "it is Parquet, which this build of Waymark does not read: it was built without the feature `parquet`"
-    )]
+    #[error("it is Parquet, which is not read: CloudFront's log can be had as JSON or as text")]
     Parquet,
     /// It is HAProxy's own form.
     #[error(
