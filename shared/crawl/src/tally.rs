@@ -2,7 +2,7 @@
 
 use crate::report::{LAG_BOUNDS, Lag, Row, WINDOW_DAYS};
 
-/// Buckets for each doubling of a time. A quantile is wrong by at most a 32nd of it.
+/// Buckets for each doubling of a time. A quantile is wrong by at most 3 % of it.
 const STEPS: u64 = 16;
 
 /// What is known of one listed page in the log.
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_comes_back_from_its_bucket_within_a_32nd() {
+    fn a_time_comes_back_from_its_bucket_within_three_percent() {
         let mut last = 0;
         for seconds in (0..100_000).chain((100_000..200_000_000).step_by(9_973)) {
             let at = bucket(seconds);

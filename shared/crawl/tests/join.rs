@@ -209,7 +209,7 @@ fn the_time_to_the_next_fetch_is_counted_only_where_the_log_can_tell() {
     let (report, states) = case.run();
     let lag = &report.total.from_change;
     assert_eq!((lag.pages, lag.fetched), (3, 2));
-    // Half of three are two: within two hours, to a 32nd.
+    // Half of three are two: within two hours, within 3 %.
     let median = lag.median.unwrap();
     assert!(median.abs_diff(7_200) * 32 <= 7_200, "{median}");
     assert_eq!(lag.p90, None);
