@@ -288,7 +288,7 @@ fn unlisted(report: &Report, text: &mut Text) {
         text.line(format!(
             "  {}: {}, {}, such as {}",
             unlisted.reason,
-            counted(unlisted.addresses, "address").replace("addresss", "addresses"),
+            counted(unlisted.addresses, "address"),
             counted(unlisted.requests, "request"),
             unlisted.examples.first().map_or("", String::as_str)
         ));

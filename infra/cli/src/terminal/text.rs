@@ -140,12 +140,13 @@ pub fn csv_cell(text: &str) -> String {
     }
 }
 
-/// Formats a number of things with their name: `1 entry`, `2 entries`.
+/// Formats a number of things with their name: `1 entry`, `2 entries`, `2 addresses`.
 #[must_use]
 pub fn counted(count: u64, name: &str) -> String {
     let (name, end) = match (count, name.strip_suffix('y')) {
         (1, _) => (name, ""),
         (_, Some(begin)) => (begin, "ies"),
+        (_, None) if name.ends_with('s') => (name, "es"),
         (_, None) => (name, "s"),
     };
     format!("{} {name}{end}", HumanCount(count))
