@@ -385,6 +385,21 @@ fn lines_that_are_not_understood_are_counted_by_kind_and_shown_once() {
 }
 
 #[test]
+fn a_log_with_the_address_of_a_proxy_says_so() {
+    let mut case = site(&[(POSTS, A, "")]);
+    let from = |client: &str| line(1, "00:00:00", client, "GET /blog/a", 200, GOOGLEBOT);
+    case.log("access.log", &[from("203.0.113.5"), from("203.0.113.6")]);
+    let has_note = |case: &Case| {
+        let (report, _) = case.run();
+        let mut notes = report.notes.iter();
+        notes.any(|note| note.starts_with("All 2 requests that could be verified"))
+    };
+    assert!(has_note(&case));
+    case.log("other.log", &[from(GOOGLE)]);
+    assert!(!has_note(&case));
+}
+
+#[test]
 fn hosts_are_those_of_the_listing() {
     let mut case = site(&[(POSTS, A, ""), (POSTS, "https://shop.example.com/", "")]);
     case.log("access.log", &[get(1, "00:00:00", "/blog/a", 200)]);

@@ -445,6 +445,7 @@ impl Tallies<'_> {
 
 /// Says what a reader has to know.
 fn notes(report: &mut Report, cut: u64, later: u64, gaps: u64, sitemaps_were_asked_for: bool) {
+    let bots = &report.by_bot;
     let mut note = |text: String| report.notes.push(text);
     if cut > 0 {
         note(format!(
@@ -460,6 +461,13 @@ fn notes(report: &mut Report, cut: u64, later: u64, gaps: u64, sitemaps_were_ask
         note(format!(
             "The log has no line for {gaps} whole {} between its first and its last.",
             if gaps == 1 { "day" } else { "days" }
+        ));
+    }
+    let impostors: u64 = bots.iter().map(|bot| bot.impostors).sum();
+    if impostors > 0 && bots.iter().all(|bot| bot.verified == 0) {
+        note(format!(
+            "All {impostors} requests that could be verified come from other addresses than the bots' operators publish. If the log has \
+             the address of a proxy or a CDN, have the server write the client's."
         ));
     }
     if !sitemaps_were_asked_for {
