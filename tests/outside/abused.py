@@ -176,7 +176,7 @@ class Stack:
             self.process = subprocess.Popen([waymark, "serve", *ports, "--content", content], stdout=out, stderr=error)
         try:
             ports = self.ports(self.process, log, "\nready ")
-            self.address, self.s3 = ("127.0.0.1", ports["site"]), ports["s3"]
+            self.address, self.s3, self.dynamodb = ("127.0.0.1", ports["site"]), ports["s3"], ports["dynamodb"]
             if function:
                 self.log = folder / "function"
                 command = [sys.executable, FUNCTION_URL, "--s3", f"http://127.0.0.1:{self.s3}", "--bucket", BUCKET,

@@ -364,39 +364,8 @@ class Connection(socketserver.StreamRequestHandler):
             raise Refused(400)
         return body
 
-    def event(self, method, target, headers, body):
-        """Payload format 2.0: https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads"""
-        path, _, query = target.partition("?")
-        # In a target with a host in it, what follows that. A client that is no proxy's does not send one.
-        path = re.sub(r"^https?://[^/]*", "", path)
-        # infra/cdn/viewer-request.js names the site so, whatever the viewer sent, and the CDN's Host is the function's own.
-        site = re.sub(r"\.?(:\d*)?$", "", headers.get("host", "").lower())
-        headers = {name: value for name, value in headers.items()
-                   if name not in ("x-waymark-host", "cookie", "connection", "transfer-encoding", "expect", "keep-alive")}
-        headers |= {"host": DOMAIN, "x-forwarded-for": LOOPBACK, "x-forwarded-port": "443", "x-forwarded-proto": "https",
-                    "x-amzn-trace-id": f"Root=1-{int(time.time()):08x}-{uuid.uuid4().hex[:24]}"}
-        if site:
-            headers["x-waymark-host"] = site
-        now = time.time()
-        event = {
-            "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": query, "headers": headers,
-            "requestContext": {
-                "accountId": "anonymous", "apiId": DOMAIN.split(".")[0], "domainName": DOMAIN,
-                "domainPrefix": DOMAIN.split(".")[0], "requestId": str(uuid.uuid4()), "routeKey": "$default", "stage": "$default",
-                "time": time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(now)), "timeEpoch": int(now * 1000),
-                "http": {"method": method, "path": path, "protocol": f"HTTP/{self.version}", "sourceIp": LOOPBACK,
-                         "userAgent": headers.get("user-agent", "")},
-            },
-            "isBase64Encoded": False,
-        }
-        if query:
-            event["queryStringParameters"] = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
-        if body:
-            event["body"] = body.decode("latin-1")
-        return event
-
     def answer(self, method, target, headers, body):
-        event = self.event(method, target, headers, body)
+        event = event_of(method, target, headers, body, self.version)
         try:
             invocation = self.server.function.invoke(event)
             head = invocation.next()
@@ -469,6 +438,38 @@ class Connection(socketserver.StreamRequestHandler):
         with contextlib.suppress(OSError):
             head = f"HTTP/1.1 {status} {REASONS[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
             self.wfile.write(head.encode())
+
+
+def event_of(method, target, headers, body, version):
+    """Payload format 2.0: https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html#urls-payloads"""
+    path, _, query = target.partition("?")
+    # In a target with a host in it, what follows that. A client that is no proxy's does not send one.
+    path = re.sub(r"^https?://[^/]*", "", path)
+    # infra/cdn/viewer-request.js names the site so, whatever the viewer sent, and the CDN's Host is the function's own.
+    site = re.sub(r"\.?(:\d*)?$", "", headers.get("host", "").lower())
+    headers = {name: value for name, value in headers.items()
+               if name not in ("x-waymark-host", "cookie", "connection", "transfer-encoding", "expect", "keep-alive")}
+    headers |= {"host": DOMAIN, "x-forwarded-for": LOOPBACK, "x-forwarded-port": "443", "x-forwarded-proto": "https",
+                "x-amzn-trace-id": f"Root=1-{int(time.time()):08x}-{uuid.uuid4().hex[:24]}"}
+    if site:
+        headers["x-waymark-host"] = site
+    now = time.time()
+    event = {
+        "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": query, "headers": headers,
+        "requestContext": {
+            "accountId": "anonymous", "apiId": DOMAIN.split(".")[0], "domainName": DOMAIN,
+            "domainPrefix": DOMAIN.split(".")[0], "requestId": str(uuid.uuid4()), "routeKey": "$default", "stage": "$default",
+            "time": time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(now)), "timeEpoch": int(now * 1000),
+            "http": {"method": method, "path": path, "protocol": f"HTTP/{version}", "sourceIp": LOOPBACK,
+                     "userAgent": headers.get("user-agent", "")},
+        },
+        "isBase64Encoded": False,
+    }
+    if query:
+        event["queryStringParameters"] = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+    if body:
+        event["body"] = body.decode("latin-1")
+    return event
 
 
 def rest(first, parts):
