@@ -8,6 +8,7 @@
 mod bad_input;
 mod conformance;
 mod crash;
+mod expiry;
 mod explain;
 mod histories;
 mod loss;

@@ -215,8 +215,12 @@ async fn the_metrics_of_a_load_an_edit_a_deletion_and_a_refusal_are_true() {
         assert_eq!(loaded.get(name), None, "{name} on a first load: {loaded:?}");
     }
 
-    // Nothing has changed.
+    // Nothing has changed: not even the item, which then is in no stream, or only what is not listed.
     world.put(&post("/a", 1)).await;
+    world.settle().await;
+    assert_eq!(meter.take(), counts([]));
+    let other = with(&post("/a", 1), json!({"of_another_system": true}));
+    world.put(&other).await;
     world.settle().await;
     assert_eq!(meter.take(), counts([("RecordsUnchanged", 1)]));
 

@@ -13,6 +13,8 @@ use std::time::Duration;
 use aws::Timeouts;
 use aws::environment;
 use engine::metrics::Monitoring;
+use local::stack::{Options, Stack};
+use local::tables::{CONTENT_TABLE, SITEMAP_TABLE};
 use serde_norway::Value;
 use sitemap::mapping::MAX_MAPPING_BYTES;
 
@@ -129,9 +131,10 @@ fn each_function_gets_the_variables_that_it_reads_and_is_built_from_its_folder()
     );
 }
 
-#[test]
-fn the_tables_are_the_local_stacks() {
+#[tokio::test]
+async fn the_tables_are_the_local_stacks() {
     let template = template();
+    let stack = Stack::start(Options::default()).await.unwrap();
     for (table, keys) in [
         ("ContentTable", vec![("id", "HASH")]),
         ("SitemapTable", vec![("pk", "HASH"), ("sk", "RANGE")]),
@@ -144,6 +147,14 @@ fn the_tables_are_the_local_stacks() {
         let expires = properties["TimeToLiveSpecification"]["AttributeName"].as_str();
         let may_expire = table == "SitemapTable";
         assert_eq!(expires, may_expire.then_some(engine::rows::feed::EXPIRES));
+        let of_the_stack = match table {
+            "ContentTable" => CONTENT_TABLE,
+            _ => SITEMAP_TABLE,
+        };
+        let request = stack.aws.dynamodb().await.describe_time_to_live();
+        let described = request.table_name(of_the_stack).send().await.unwrap();
+        let described = described.time_to_live_description().unwrap();
+        assert_eq!(described.attribute_name(), expires);
         let schema = properties["KeySchema"].as_sequence().unwrap();
         let schema: Vec<_> = schema
             .iter()
@@ -156,6 +167,7 @@ fn the_tables_are_the_local_stacks() {
             .collect();
         assert_eq!(schema, keys);
     }
+    stack.stop().await.unwrap();
 }
 
 /// Returns whether a Lambda event filter matches a stream record. It supports the operators that the template uses.

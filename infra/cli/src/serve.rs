@@ -3,7 +3,7 @@
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::content::{Loaded, Source};
 use crate::load::load;
@@ -21,6 +21,7 @@ use crate::deployment::args::{DYNAMODB_PORT, S3_PORT};
 use crate::deployment::source_table::SourceArgs;
 use crate::error::COMMAND_FAILED;
 use crate::error::no_signals;
+use crate::values::duration;
 
 mod fill;
 mod publishing;
@@ -56,6 +57,9 @@ pub(crate) struct Serve {
     /// Notify this IndexNow endpoint of changes on sites with a key: https, or a server on 127.0.0.1 [default: none]
     #[arg(long, value_name = "URL", value_parser = Endpoint::parse)]
     indexnow_endpoint: Option<Endpoint>,
+    /// Delete an expired row at most this much later, as DynamoDB's time to live does: 48h, 10m or 1s
+    #[arg(long, value_name = "TIME", default_value = "48h", value_parser = duration)]
+    ttl_delay: Duration,
     #[command(flatten)]
     source: SourceArgs,
     /// Exit with a summary once everything is published
@@ -72,6 +76,7 @@ impl Serve {
             data: self.data.clone(),
             indexnow: self.indexnow_endpoint.clone(),
             source: self.source.read()?,
+            expiry: self.ttl_delay,
             ..Options::default()
         };
         // Before there is a temporary folder: a signal must not leave it behind.

@@ -7,24 +7,32 @@
 //!   stack loads its content again anyway.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use dynoxide::Database;
 use hyper::service::service_fn;
 use rusqlite::{Connection, ErrorCode};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::guard::guarded;
 use crate::loopback::{ListenError, Server, listen};
 
 pub(crate) mod calls;
 pub(crate) mod client;
+#[cfg(test)]
+mod differences;
+mod empty_keys;
+pub(crate) mod expiry;
 mod hidden;
 pub(crate) mod idempotency;
+mod shards;
+mod watch;
 
 use calls::{Call, Calls};
 use hidden::{Hidden, accept};
+use watch::Beside;
 
 /// Its name in messages.
 const NAME: &str = "DynamoDB";
@@ -96,19 +104,38 @@ impl DynamoDb {
         let listening = listen(NAME, port)?;
         let file = data.join(FILE);
         examine(&file)?;
-        let database = open(&file).map_err(|message| DynamoDbError::File { file, message })?;
+        let opened = open(&file).and_then(|database| {
+            let beside = Beside::open(&file).map_err(|error| error.to_string())?;
+            Ok((database, beside))
+        });
+        let (database, beside) = opened.map_err(|message| DynamoDbError::File { file, message })?;
         let (stop, stopped) = oneshot::channel();
-        let (calls, called) = mpsc::unbounded_channel();
-        let (hidden, doors) = Hidden::begin();
+        let (sender, called) = mpsc::unbounded_channel();
+        let calls = Calls {
+            sender,
+            beside,
+            turn: Arc::default(),
+        };
+        let (hidden, doors) = Hidden::begin(calls.clone());
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
-            .spawn(move || serve(&database, called, accept(database.clone(), doors), stopped))
+            .spawn({
+                let turn = calls.turn.clone();
+                move || {
+                    serve(
+                        &database,
+                        (called, turn),
+                        accept(database.clone(), doors),
+                        stopped,
+                    )
+                }
+            })
             .map_err(|error| DynamoDbError::Server(error.to_string()))?;
         let service = service_fn(move |request| hidden.clone().forward(request));
         let server = Server::on(NAME, listening, guarded(service))?;
         Ok(Self {
             endpoint: format!("http://{}", server.address),
-            calls: Calls(calls),
+            calls,
             server,
             stop,
             thread,
@@ -133,7 +160,7 @@ impl DynamoDb {
 
 fn serve(
     database: &Database,
-    mut called: mpsc::UnboundedReceiver<Call>,
+    (mut called, turn): (mpsc::UnboundedReceiver<Call>, Arc<Mutex<()>>),
     accepting: impl Future<Output = ()> + Send + 'static,
     stopped: oneshot::Receiver<()>,
 ) -> Result<(), String> {
@@ -147,6 +174,7 @@ fn serve(
         // Both end with the runtime.
         tokio::spawn(async move {
             while let Some(call) = called.recv().await {
+                let _turn = turn.lock().await;
                 call(&direct);
             }
         });

@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 
 use crate::dynamodb::DynamoDb;
 use crate::dynamodb::client;
+use crate::dynamodb::expiry::{expire, expire_for_ever};
 use crate::dynamodb::idempotency::without_tokens;
 use crate::event_source::{
     EventSource, FailureQueue, Filter, Handler, Mapping, Progress, QUIET, Watch,
@@ -75,6 +76,8 @@ struct Running {
     ingest_source: Option<EventSource>,
     regenerate: EventSource,
     sweep: JoinHandle<()>,
+    /// DynamoDB's deletion of expired rows.
+    expiry: JoinHandle<()>,
 }
 
 impl Running {
@@ -247,11 +250,17 @@ impl Stack {
             sources.map(EventSource::watch).collect(),
             options,
         ));
+        let expiry = expire_for_ever(
+            self.dynamodb.calls.clone(),
+            self.options.clock.clone(),
+            self.options.expiry,
+        );
         self.running = Some(Running {
             ingest,
             ingest_source,
             regenerate,
             sweep,
+            expiry: tokio::spawn(expiry),
         });
         Ok(())
     }
@@ -372,6 +381,20 @@ impl Stack {
         count
     }
 
+    /// Deletes the expired rows that are due now, as DynamoDB does in its own time.
+    ///
+    /// # Errors
+    ///
+    /// If DynamoDB fails.
+    pub async fn expire(&self) -> Result<(), EngineError> {
+        let Options { clock, expiry, .. } = &self.options;
+        let expired = expire(&self.dynamodb.calls, clock, *expiry).await;
+        expired.map_err(|message| EngineError::Service {
+            operation: "time to live",
+            message,
+        })
+    }
+
     /// Returns a reader of the content streams' progress.
     #[must_use]
     pub fn reading(&self) -> Reading {
@@ -421,6 +444,7 @@ impl Stack {
     pub async fn stop(self) -> Result<(), StackError> {
         if let Some(running) = self.running {
             running.sweep.abort();
+            running.expiry.abort();
             running.ingest.stop().await;
             if let Some(ingest) = running.ingest_source {
                 ingest.stop().await;

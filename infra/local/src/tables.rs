@@ -7,11 +7,12 @@ use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
-    StreamSpecification, StreamViewType,
+    StreamSpecification, StreamViewType, TimeToLiveSpecification,
 };
 use aws_sdk_s3::operation::create_bucket::CreateBucketError;
 use engine::content::SourceTable;
 use engine::error::EngineError;
+use engine::rows::feed::EXPIRES;
 use sitemap::mapping::{KeyAttribute, KeyType as AttributeType};
 
 /// Why the tables or the bucket could not be created.
@@ -53,6 +54,7 @@ pub async fn create(aws: &Aws) -> Result<(), CreateError> {
     };
     create_table(aws, CONTENT_TABLE, &[text("id")]).await?;
     create_table(aws, SITEMAP_TABLE, &[text("pk"), text("sk")]).await?;
+    expire_items(aws, SITEMAP_TABLE, EXPIRES).await?;
     match aws.s3().await.create_bucket().bucket(BUCKET).send().await {
         Ok(_) => Ok(()),
         Err(error)
@@ -159,6 +161,25 @@ async fn create_table(aws: &Aws, table: &str, keys: &[KeyAttribute]) -> Result<(
         }
         Err(error) => Err(failed(error.into_service_error().to_string())),
     }
+}
+
+/// Turns time to live on, which a table of an earlier version may not have.
+async fn expire_items(aws: &Aws, table: &str, attribute: &str) -> Result<(), CreateError> {
+    let failed = |message: String| CreateError::Table {
+        table: table.to_owned(),
+        message,
+    };
+    let specification = TimeToLiveSpecification::builder()
+        .attribute_name(attribute)
+        .enabled(true)
+        .build();
+    let request = aws.dynamodb().await.update_time_to_live();
+    let request = request
+        .table_name(table)
+        .time_to_live_specification(specification.map_err(|error| failed(error.to_string()))?);
+    let turned = request.send().await;
+    turned.map_err(|error| failed(error.into_service_error().to_string()))?;
+    Ok(())
 }
 
 fn key_schema(

@@ -62,6 +62,7 @@ pub async fn run_but<T: Table>(otherwise: &[&str], new_table: impl AsyncFn() -> 
         lists_and_maps_are_nested_in_so_many_levels,
         a_delete_is_no_error_without_an_item,
         keys_are_whole_and_not_empty,
+        a_query_names_keys_that_are_not_empty,
         an_item_has_a_largest_size,
         a_batch_has_each_key_once_and_a_largest_size,
         a_query_is_in_the_order_of_bytes,
@@ -350,6 +351,15 @@ async fn keys_are_whole_and_not_empty(table: &dyn Table) {
         assert_refused(table.get(item).await);
     }
     assert_refused(table.get(key("p", "s").with("a", 1)).await);
+}
+
+async fn a_query_names_keys_that_are_not_empty(table: &dyn Table) {
+    put(table, key("p", "s")).await;
+    assert_refused(table.query(Query::of("")).await);
+    assert_refused(table.query(Query::of("p").beginning_with("")).await);
+    assert_refused(table.query(Query::of("").beginning_with("s")).await);
+    let page = table.query(Query::of("p").beginning_with("s")).await;
+    assert_eq!(sort_keys(&page.expect("a page")), ["s"]);
 }
 
 async fn an_item_has_a_largest_size(table: &dyn Table) {

@@ -304,6 +304,13 @@ impl MemoryTable {
         let refused = refusing("Query");
         let partition = KeyPart::of(&query.partition);
         let partition = partition.ok_or_else(|| refused("no partition key".to_owned()))?;
+        let is_for_no_text = match &query.sort {
+            SortKey::BeginsWith(prefix) => prefix.is_empty(),
+            SortKey::Any => false,
+        };
+        if partition.bytes() == 0 || is_for_no_text {
+            return Err(refused("a key of the query is empty".to_owned()));
+        }
         let after = query.after.as_ref().map(|key| self.place_of_key(key));
         let after = after.transpose().map_err(refused)?;
         let hash = hash(&partition);

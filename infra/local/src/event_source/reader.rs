@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
-use aws_lambda_events::event::dynamodb::EventRecord;
+use aws_lambda_events::event::dynamodb::{EventRecord, UserIdentity};
 use dynoxide::Database;
 use dynoxide::actions::get_records::{GetRecordsRequest, GetRecordsResponse, Record};
 use dynoxide::actions::get_shard_iterator::GetShardIteratorRequest;
@@ -270,6 +270,12 @@ fn event_record(record: Record, stream_arn: &str) -> EventRecord {
     event.event_source = Some(record.event_source);
     event.event_source_arn = Some(stream_arn.to_owned());
     event.aws_region = record.aws_region;
+    event.user_identity = record.user_identity.map(|who| {
+        let mut identity = UserIdentity::default();
+        identity.type_ = who.identity_type;
+        identity.principal_id = who.principal_id;
+        identity
+    });
     event.change.keys = keys.into();
     event.change.sequence_number = Some(change.sequence_number);
     event.change.size_bytes = change.size_bytes;

@@ -143,9 +143,8 @@ impl Import {
             drop(answer.send(imported));
         };
         self.calls
-            .0
             .send(Box::new(import))
-            .map_err(|_| failed("its thread has ended".to_owned()))?;
+            .ok_or_else(|| failed("its thread has ended".to_owned()))?;
         self.answer = Some(answered);
         Ok(())
     }

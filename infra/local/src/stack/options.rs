@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws::Clock;
 use aws_sdk_dynamodb::config::SharedInterceptor;
@@ -13,6 +14,10 @@ use sweep::Endpoint;
 
 use crate::event_source::Faults;
 use crate::invocation::Observer;
+
+/// The time within which DynamoDB deletes an expired item: "within a few days", of which it said "48 hours" before.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html>
+const EXPIRY: Duration = Duration::from_secs(48 * 60 * 60);
 
 /// Options for starting a stack.
 #[derive(Clone, Debug)]
@@ -49,6 +54,8 @@ pub struct Options {
     pub indexnow: Option<Endpoint>,
     /// A user's table whose items are content too. It is created if it does not exist.
     pub source: Option<SourceTable>,
+    /// The most by which the deletion of an expired row is late. DynamoDB takes up to two days, the default.
+    pub expiry: Duration,
     /// The functions' metrics.
     pub metrics: Metrics,
 }
@@ -75,6 +82,7 @@ impl Default for Options {
             observer: None,
             indexnow: None,
             source: None,
+            expiry: EXPIRY,
             metrics: Metrics::default(),
         }
     }
