@@ -1,5 +1,10 @@
 //! Tests what the report says of small logs.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that unwraps nothing fails, as it should"
+)]
+
 use std::sync::Arc;
 
 use crawl::bots::Bots;
