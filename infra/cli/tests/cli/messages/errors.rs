@@ -19,6 +19,8 @@ use cli::listing::error::ListingError;
 use cli::load::publish::PublishError;
 use cli::mapping::ItemError;
 use cli::redrive::Reason;
+use crawl::bots::TableError;
+use crawl::forms::{FieldsError, Undetected, UnknownForm, Unread};
 use engine::error::EngineError;
 use serde_json::Value;
 use sitemap::loc::LocError;
@@ -197,6 +199,42 @@ pub(super) fn command_errors() -> Vec<String> {
     }) {
         add(&error);
     }
+    for error in every!(Undetected {
+        Undetected::Empty => Undetected::Empty,
+        Undetected::Packed(_) => Undetected::Packed("bzip2"),
+        Undetected::Parquet => Undetected::Parquet,
+        Undetected::HaProxy => Undetected::HaProxy,
+        Undetected::Extended => Undetected::Extended,
+        Undetected::Json => Undetected::Json,
+        Undetected::JsonDocument => Undetected::JsonDocument,
+        Undetected::Other => Undetected::Other,
+    }) {
+        add(&error);
+    }
+    for error in every!(Unread {
+        Unread::Shape => Unread::Shape,
+        Unread::Cut => Unread::Cut,
+        Unread::TooLong => Unread::TooLong,
+        Unread::Time => Unread::Time,
+        Unread::Status => Unread::Status,
+        Unread::NoRequest => Unread::NoRequest,
+        Unread::NotHttp => Unread::NotHttp,
+        Unread::Json => Unread::Json,
+        Unread::NoTarget => Unread::NoTarget,
+        Unread::BehindCloudFront => Unread::BehindCloudFront,
+    }) {
+        add(&error);
+    }
+    for error in every!(FieldsError {
+        FieldsError::Pair(_) => FieldsError::Pair("url".to_owned()),
+        FieldsError::Part(_) => FieldsError::Part("path".to_owned()),
+        FieldsError::Missing(_) => FieldsError::Missing("status"),
+    }) {
+        add(&error);
+    }
+    add(&UnknownForm::Name("iis".to_owned()));
+    let (text, entry) = ("googlebot.json".to_owned(), "prefixes[3]".to_owned());
+    add(&TableError { text, entry, reason: "192.0.2.0/240 is no range of addresses".to_owned() });
     for error in every!(ExportError {
         ExportError::Table(_) => ExportError::Table("Scan failed: no answer within 10 s".to_owned()),
         ExportError::Output(_) => ExportError::Output(full()),
