@@ -234,7 +234,11 @@ pub(super) fn command_errors() -> Vec<String> {
     }
     add(&UnknownForm::Name("iis".to_owned()));
     let (text, entry) = ("googlebot.json".to_owned(), "prefixes[3]".to_owned());
-    add(&TableError { text, entry, reason: "192.0.2.0/240 is no range of addresses".to_owned() });
+    add(&TableError {
+        text,
+        entry,
+        reason: "192.0.2.0/240 is no range of addresses".to_owned(),
+    });
     for error in every!(ExportError {
         ExportError::Table(_) => ExportError::Table("Scan failed: no answer within 10 s".to_owned()),
         ExportError::Output(_) => ExportError::Output(full()),
