@@ -8,7 +8,9 @@ use sitemap::loc::Loc;
 use sitemap::plan::{
     Change, Claim, Inputs, Ledger, MAX_ENTRY_BYTES, Page, Plan, Reuse, Series, Slot, plan,
 };
-use sitemap::record::{ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_TERMS, is_type_name};
+use sitemap::record::{
+    ContentRecord, MAX_ALTERNATES, MAX_IMAGES, MAX_QUOTED_CHARS, MAX_TERMS, is_type_name,
+};
 use sitemap::site::{FOREIGN_INDEX_SERIES, MAX_SERIES_BYTES, SiteSettings};
 use sitemap::time::When;
 use sitemap::video::{MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS};
@@ -92,8 +94,9 @@ fn is_read_within_limits(record: &ContentRecord, id: &str) {
     assert!(record.terms.values().map(Vec::len).sum::<usize>() <= MAX_TERMS);
     record.images.iter().for_each(is_written_in_one_way);
     for problem in &record.problems {
-        // Cut to 300 characters and an ellipsis.
-        assert!(problem.field.chars().count() <= 301 && problem.reason.chars().count() <= 301);
+        for text in [&problem.field, &problem.reason] {
+            assert!(text.chars().count() <= MAX_QUOTED_CHARS + 1, "{text}");
+        }
     }
 }
 

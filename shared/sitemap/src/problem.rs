@@ -1,7 +1,7 @@
 //! Problems of fields of a record, of a site's settings or of a video.
 
-/// The most characters of a text that is quoted from a record, because the stored problems must stay small.
-const MAX_QUOTED_CHARS: usize = 400;
+/// The most characters of a text that is quoted from a record, because the stored problems must stay small. An ellipsis may follow.
+pub const MAX_QUOTED_CHARS: usize = 400;
 
 /// A problem of a field.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -13,7 +13,7 @@ use crate::format::entry::{Alternate, ChangeFreq, Priority};
 use crate::format::video::{self, Video};
 use crate::language::is_language;
 use crate::loc::Loc;
-pub use crate::problem::{Problem, cut};
+pub use crate::problem::{MAX_QUOTED_CHARS, Problem, cut};
 pub use crate::series::{MAX_TYPE_BYTES, is_type_name};
 use crate::site::{MAX_HOST_BYTES, SITE_TYPE, host_of_site_id, is_settings, is_site_host};
 use crate::time::When;
