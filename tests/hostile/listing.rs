@@ -76,13 +76,14 @@ fn listed(body: impl Read, reading: &Reading) -> Outcome {
     (all, outline.map_err(|error| error.to_string()))
 }
 
-/// Checks that the same text gives the same result as gzip and in UTF-16, unless it names an encoding itself.
+/// Checks that the same text gives the same result as gzip and in UTF-16, unless it names an encoding itself, or has NULs: with them its
+/// own bytes may be UTF-16 without a mark.
 fn same_in_any_form(text: &str, once: &Outcome, reading: &Reading) {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(text.as_bytes()).expect("memory");
     let packed = packed.finish().expect("memory");
     assert_eq!(*once, listed(&packed[..], reading), "as gzip");
-    if text.contains("encoding") || text.starts_with('\u{feff}') {
+    if text.contains("encoding") || text.contains('\0') || text.starts_with('\u{feff}') {
         return;
     }
     let marked = || std::iter::once(0xfeff).chain(text.encode_utf16());
