@@ -37,10 +37,9 @@ pub(crate) fn check(data: &[u8]) {
         let (begin, outcome) = listed(body, &reading);
         assert!(once.0.starts_with(&begin), "a part is no beginning");
         if let Ok(text) = std::str::from_utf8(body) {
-            assert!(
-                outcome.is_err() || text.len() as u64 <= limit,
-                "a part passes for all of it"
-            );
+            // With NULs it may be UTF-16 without a mark, which is shorter as the text that the limit counts.
+            let is_short = text.len() as u64 <= limit || text.contains('\0');
+            assert!(outcome.is_err() || is_short, "a part passes for all of it");
             reading.max_bytes = MAX_BYTES;
             same_in_any_form(text, &once, &reading);
         }
