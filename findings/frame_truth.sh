@@ -4,7 +4,7 @@
 # Package: dynamo-pandas 1.4.1; boto3 1.44.8, through which it writes; moto 5.2.5 as DynamoDB.
 # Guess:   True is BOOL true, as boto3 writes it, and as DynamoDB's own type for it is.
 # Seen:    N 1 and N 0, for a column of truth values and for those in a map.
-# So:      items of one table that several programs write may have a truth value of two types, and whoever reads them must expect both.
+# So:      items of one table that several programs write may have a truth value of two types. A reader must expect both.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -180,7 +180,7 @@ fn lags(report: &Report, text: &mut Text) {
 /// Says how long something took.
 fn said(lag: &Lag) -> String {
     if lag.pages == 0 {
-        return "the logs cannot tell of any page".to_owned();
+        return "unknown: these logs show it of no page".to_owned();
     }
     let few = if lag.pages < FEW { " (few pages)" } else { "" };
     let pages = counted(lag.pages, "page");

@@ -29,7 +29,7 @@ pub enum ListingError {
     Nothing {
         /// The target.
         target: String,
-        /// What was read of it.
+        /// The documents without entries.
         what: String,
     },
     /// There are too many sitemaps.
@@ -37,7 +37,7 @@ pub enum ListingError {
     TooMany {
         /// The target.
         target: String,
-        /// How many are read.
+        /// The most sitemaps that are read.
         limit: usize,
     },
     /// A table cannot be read.

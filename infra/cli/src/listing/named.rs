@@ -26,7 +26,7 @@ use crate::values::url;
 pub(crate) enum Named {
     /// Content, of which is compared what would be listed.
     Records(PathBuf),
-    /// What anyone can read.
+    /// A site, sitemap, folder, file or bucket.
     Target(Target),
 }
 

@@ -30,7 +30,7 @@ const MAX_SITEMAPS: usize = MAX_ENTRIES as usize + 1;
 /// Documents without entries that a message names.
 const MAX_SHOWN: usize = 3;
 
-/// How targets are read.
+/// Reads targets, with these options.
 #[derive(Debug)]
 pub struct Reader<'a> {
     /// Asks over HTTP.

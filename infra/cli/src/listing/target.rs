@@ -10,7 +10,7 @@ use crate::fetch::bucket::Bucket;
 use crate::fetch::origin::parts;
 use crate::files;
 
-/// What is read.
+/// A place with sitemaps.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// A site, as `https://www.example.com`.

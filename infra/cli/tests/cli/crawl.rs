@@ -176,7 +176,7 @@ fn bots_may_be_chosen_by_name_purpose_and_proof() {
         11
     );
     assert_eq!(requests(&["--verified"]), 9);
-    // Newer lists: then Googlebot's address is none.
+    // With newer lists the log's address is not Googlebot's.
     let lists = folder.path().join("lists");
     fs::create_dir(&lists).unwrap();
     let list =
