@@ -6,11 +6,16 @@
 //! First everything that is listed is given ([`Join::sitemap`], [`Join::list`], [`Join::exclude`]), because which hosts and documents are
 //! the site's own is known from that; then the requests ([`Join::request`]).
 
+mod calendar;
 mod counted;
+mod directories;
 mod documents;
 mod finish;
+mod merge;
+mod names;
 mod page;
 mod record;
+mod tallies;
 mod unlisted;
 
 use std::collections::HashMap;
@@ -29,7 +34,8 @@ use counted::Counted;
 use documents::Documents;
 use record::{Change, Hit, Record};
 
-pub use finish::{FinishError, State};
+pub use finish::FinishError;
+pub use merge::State;
 
 /// The memory of the sorter, in bytes.
 const SORTER_BYTES: usize = 64 * 1024 * 1024;

@@ -1,6 +1,7 @@
 //! What is known of the page that the merge is at. Its requests come in the order of their times.
 
 use crate::bots::BotId;
+use crate::join::calendar::week_of;
 use crate::join::counted::DAY;
 use crate::join::documents::{Asked, Documents};
 use crate::join::record::{Change, Hit};
@@ -32,9 +33,6 @@ struct OfBot {
     /// When the bot first fetched one of the page's sitemaps after the change.
     listed: Option<i64>,
 }
-
-/// The last Monday before 1970, in days since 1970.
-const MONDAY: i64 = -3;
 
 impl Page {
     /// Begins the next page.
@@ -144,16 +142,6 @@ impl Page {
     }
 }
 
-/// Returns the week of a day, both since 1970.
-pub(super) fn week_of(day: i64) -> i64 {
-    (day - MONDAY).div_euclid(7)
-}
-
-/// Returns the day on which a week begins, in days since 1970.
-pub(super) fn monday(week: i64) -> i64 {
-    week * 7 + MONDAY
-}
-
 /// Adds a request. `listed`: when the bot could know the change. Returns how long it took since then, if this is the first fetch.
 fn add(
     seen: &mut Seen,
@@ -188,6 +176,7 @@ fn add(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::join::calendar::monday;
 
     #[test]
     fn a_week_begins_on_a_monday() {
