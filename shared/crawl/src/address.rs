@@ -114,6 +114,15 @@ pub fn shown(key: &[u8], with_query: bool) -> String {
     }
 }
 
+/// Returns a key as [`shown`] does, with another scheme.
+pub(crate) fn shown_as(scheme: &str, key: &[u8], with_query: bool) -> String {
+    let shown = shown(key, with_query);
+    match shown.strip_prefix("https") {
+        Some(rest) => format!("{scheme}{rest}"),
+        None => shown,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,6 @@ mod calendar;
 mod counted;
 mod directories;
 mod documents;
-mod finish;
 mod merge;
 mod names;
 mod page;
@@ -28,13 +27,16 @@ use check::listing::sort::Sorter;
 use sitemap::time::When;
 
 use crate::address::{self, Key};
-use crate::bots::{BotId, Bots, Verdict};
+use crate::bots::{BotId, Bots, OLD_AFTER_DAYS, Verdict};
+use crate::report::Report;
 use crate::request::Request;
-use counted::Counted;
+use counted::{Counted, DAY};
 use documents::Documents;
+use merge::Merge;
 use record::{Change, Hit, Record};
+use tallies::Tallies;
+use unlisted::Counts;
 
-pub use finish::FinishError;
 pub use merge::State;
 
 /// The memory of the sorter, in bytes.
@@ -67,6 +69,17 @@ pub enum Taken {
     NoAddress,
     /// Its time is later than now.
     Future,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum FinishError {
+    /// The sorter's file failed.
+    #[error(transparent)]
+    Sort(io::Error),
+    /// `take` failed.
+    #[error(transparent)]
+    Take(io::Error),
 }
 
 /// Listed pages and requests.
@@ -216,6 +229,70 @@ impl Join {
         record.write(key, &mut self.record);
         self.sorter.push(&self.record)?;
         Ok(Taken::Counted)
+    }
+
+    /// Joins what was taken. `listing`: what the user named. Calls `take` with each address and its last change, in the order of the
+    /// addresses, also with those that are not listed and gone.
+    ///
+    /// # Errors
+    ///
+    /// If the sorter's file cannot be read, or `take` fails.
+    pub fn finish(
+        mut self,
+        listing: String,
+        mut take: impl FnMut(&str, State, Option<i64>) -> io::Result<()>,
+    ) -> Result<Report, FinishError> {
+        self.documents.finish();
+        let log = (
+            self.counted.first.unwrap_or_default(),
+            self.counted.last.unwrap_or_default(),
+        );
+        let mut tallies = Tallies::new(&self.bots, log, self.hosts.len() > 1);
+        let mut sorted = self.sorter.finish().map_err(FinishError::Sort)?;
+        let mut merge = Merge::default();
+        let mut unlisted = Counts::default();
+        loop {
+            let is_left = merge.next(&mut sorted, log, &self.documents);
+            if !is_left.map_err(FinishError::Sort)? {
+                break;
+            }
+            let key = &merge.key[..];
+            let is_listed = !merge.page.sitemaps.is_empty();
+            let reason = merge.reason.and_then(|at| self.reasons.get(at as usize));
+            unlisted.next(key, is_listed, reason.map(String::as_str), merge.fetches);
+            let scheme = match self.hosts.get(address::host(key)) {
+                Some(true) => "http",
+                _ => "https",
+            };
+            if is_listed && !merge.is_cut {
+                tallies.add(&merge.page, key, scheme, log.1);
+            } else if is_listed {
+                tallies.add_cut();
+            }
+            if let Some(state) = merge.state(is_listed) {
+                let address = address::shown_as(scheme, key, is_listed);
+                take(&address, state, merge.page.changed).map_err(FinishError::Take)?;
+            }
+        }
+        let mut report = tallies.report(&mut self.counted, &self.documents);
+        report.listing.name = listing;
+        let dated = When::parse(self.bots.addresses_date()).map(When::seconds);
+        let old = self.now - i64::from(OLD_AFTER_DAYS) * DAY;
+        if dated.is_ok_and(|dated| dated < old) {
+            report.notes.push(format!(
+                "The lists of bots' addresses are of {}: what looks like an impostor may have a newer address. --bots reads newer \
+                 lists.",
+                self.bots.addresses_date()
+            ));
+        }
+        report.unlisted = unlisted.finish();
+        if self.not_addresses > 0 {
+            report.notes.push(format!(
+                "{} listed texts are not addresses, and were left out.",
+                self.not_addresses
+            ));
+        }
+        Ok(report)
     }
 
     fn is_wanted(&mut self, bot: BotId, client: Option<IpAddr>) -> bool {

@@ -15,7 +15,7 @@ pub(super) fn week_of(day: i64) -> i64 {
 }
 
 /// Returns the day on which a week begins, in days since 1970.
-pub(super) fn monday(week: i64) -> i64 {
+fn monday(week: i64) -> i64 {
     week * 7 + MONDAY
 }
 
@@ -55,4 +55,19 @@ pub(super) fn calendar(
     let all = last.div_euclid(DAY) - first.div_euclid(DAY) + 1;
     let gaps = u64::try_from(all).unwrap_or_default() - days.len() as u64;
     (found, weeks.collect(), gaps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_week_begins_on_a_monday() {
+        // 1970-01-01 was a Thursday, 1970-01-05 a Monday.
+        assert_eq!(week_of(3), week_of(0));
+        assert_eq!(week_of(4), week_of(3) + 1);
+        assert_eq!(week_of(10), week_of(4));
+        assert_eq!(monday(week_of(4)), 4);
+        assert_eq!(monday(week_of(10)), 4);
+    }
 }

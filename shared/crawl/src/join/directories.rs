@@ -6,24 +6,36 @@ use crate::tally::Tally;
 const MAX_DIRECTORIES: usize = 50;
 
 /// Tallies by directory. They come in order, so only the largest are kept.
-#[derive(Default)]
 pub(super) struct Directories {
+    with_host: bool,
     now: Option<(String, Tally)>,
-    pub(super) kept: Vec<(String, Tally)>,
-    pub(super) rest: Tally,
-    pub(super) others: u64,
+    kept: Vec<(String, Tally)>,
+    rest: Tally,
+    others: u64,
 }
 
 impl Directories {
-    pub(super) fn tally(&mut self, host: &[u8], directory: &[u8], with_host: bool) -> &mut Tally {
-        let is_it = |name: &str| match with_host {
+    /// Creates an empty one. `with_host`: whether a directory's name begins with its host.
+    pub(super) fn new(with_host: bool) -> Self {
+        Self {
+            with_host,
+            now: None,
+            kept: Vec::new(),
+            rest: Tally::default(),
+            others: 0,
+        }
+    }
+
+    /// Returns the tally of a directory.
+    pub(super) fn tally(&mut self, host: &[u8], directory: &[u8]) -> &mut Tally {
+        let is_it = |name: &str| match self.with_host {
             true => name.as_bytes().strip_prefix(host) == Some(directory),
             false => name.as_bytes() == directory,
         };
         if !self.now.as_ref().is_some_and(|(name, _)| is_it(name)) {
             self.put();
             let mut name = String::new();
-            if with_host {
+            if self.with_host {
                 name.push_str(&String::from_utf8_lossy(host));
             }
             name.push_str(&String::from_utf8_lossy(directory));
@@ -36,14 +48,24 @@ impl Directories {
         tally
     }
 
-    pub(super) fn put(&mut self) {
+    /// Gives the largest directories to `take`, the largest first. Returns how many others there are, and their tally.
+    pub(super) fn finish(mut self, mut take: impl FnMut(&str, &Tally)) -> Option<(u64, Tally)> {
+        self.put();
+        self.shrink();
+        for (name, tally) in &self.kept {
+            take(name, tally);
+        }
+        (self.others > 0).then_some((self.others, self.rest))
+    }
+
+    fn put(&mut self) {
         self.kept.extend(self.now.take());
         if self.kept.len() >= 2 * MAX_DIRECTORIES {
             self.shrink();
         }
     }
 
-    pub(super) fn shrink(&mut self) {
+    fn shrink(&mut self) {
         let by_pages =
             |(name, tally): &(String, Tally)| (std::cmp::Reverse(tally.listed()), name.clone());
         self.kept.sort_by_key(by_pages);

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::address::{self, Key, SEPARATOR};
-use crate::bots::BotId;
+use crate::bots::{BotId, Bots};
+use crate::join::names::natural;
 use crate::join::record::Hit;
+use crate::report;
 
 /// Times of one document and bot that are kept. More are thinned out: each second one is dropped, and half of what follows is not kept.
 const MAX_TIMES: usize = 10_000;
@@ -83,6 +85,27 @@ impl Asked {
     }
 }
 
+impl Document {
+    fn report(&self, bots: &Bots) -> report::Document {
+        let asked = self.bots.iter().map(|(bot, asked)| report::Asked {
+            bot: bots.bot(*bot).name.clone(),
+            requests: asked.requests,
+            last: asked.last,
+            statuses: asked
+                .statuses
+                .iter()
+                .map(|(&status, &count)| (status, count))
+                .collect(),
+        });
+        let mut asked: Vec<report::Asked> = asked.collect();
+        asked.sort_by_key(|asked| std::cmp::Reverse(asked.requests));
+        report::Document {
+            address: self.name.clone(),
+            bots: asked,
+        }
+    }
+}
+
 impl Documents {
     /// Returns the number of a sitemap, by an address or the name of a file.
     pub(super) fn sitemap(&mut self, name: &str, key: &mut Key) -> u32 {
@@ -154,6 +177,15 @@ impl Documents {
     pub(super) fn sitemaps_were_asked_for(&self) -> bool {
         let mut sitemaps = self.sitemaps.iter();
         sitemaps.any(|at| !self.all[*at as usize].bots.is_empty())
+    }
+
+    /// Returns who asked for which documents. Sitemaps and robots.txt are among them also if nobody did.
+    pub(super) fn report(&self, bots: &Bots) -> Vec<report::Document> {
+        let all = self.all.iter();
+        let all = all.filter(|document| document.is_expected || !document.bots.is_empty());
+        let mut found: Vec<_> = all.map(|document| document.report(bots)).collect();
+        found.sort_by(|a, b| natural(&a.address).cmp(&natural(&b.address)));
+        found
     }
 }
 

@@ -172,29 +172,3 @@ fn add(
     }
     None
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::join::calendar::monday;
-
-    #[test]
-    fn a_week_begins_on_a_monday() {
-        // 1970-01-01 was a Thursday, 1970-01-05 a Monday.
-        let week = |day: i64| {
-            let mut page = Page::default();
-            page.hit(&Hit {
-                time: day * 86_400,
-                bot: BotId(0),
-                status: 200,
-                is_get: true,
-            });
-            page.weeks[0]
-        };
-        assert_eq!(week(3), week(0));
-        assert_eq!(week(4), week(3) + 1);
-        assert_eq!(week(10), week(4));
-        assert_eq!(monday(week(4)), 4);
-        assert_eq!(monday(week(10)), 4);
-    }
-}

@@ -5,41 +5,68 @@ use std::collections::BTreeMap;
 use crate::address;
 use crate::bots::{BotId, Bots};
 use crate::join::calendar::calendar;
-use crate::join::counted::Counted;
+use crate::join::counted::{Counted, DAY};
 use crate::join::directories::Directories;
 use crate::join::documents::Documents;
 use crate::join::names::{natural, type_of};
 use crate::join::page::Page;
 use crate::join::unlisted::Most;
-use crate::report::{Asked, BotRow, Document, Failure, Listing, Logs, Report, Row, WINDOW_DAYS};
+use crate::report::{BotRow, Failure, Listing, Logs, Report, Row, WINDOW_DAYS};
 use crate::tally::Tally;
+
+/// The part of a window that a log must have. The files of a week begin and end with a request, not at midnight.
+const WHOLE_PERCENT: i64 = 98;
 
 /// All tallies.
 pub(super) struct Tallies<'b> {
-    pub(super) bots: &'b Bots,
-    pub(super) windows: [i64; WINDOW_DAYS.len()],
-    pub(super) is_known: [bool; WINDOW_DAYS.len()],
-    pub(super) total: Tally,
-    pub(super) of_bots: BTreeMap<BotId, Tally>,
-    pub(super) of_sitemaps: BTreeMap<u32, Tally>,
-    pub(super) directories: Directories,
-    pub(super) failures: BTreeMap<u16, OfStatus>,
-    pub(super) weeks: BTreeMap<i64, u64>,
+    bots: &'b Bots,
+    windows: [i64; WINDOW_DAYS.len()],
+    is_known: [bool; WINDOW_DAYS.len()],
+    total: Tally,
+    of_bots: BTreeMap<BotId, Tally>,
+    of_sitemaps: BTreeMap<u32, Tally>,
+    directories: Directories,
+    failures: BTreeMap<u16, OfStatus>,
+    weeks: BTreeMap<i64, u64>,
     /// Pages of which the log shows only how their address begins.
-    pub(super) cut: u64,
+    cut: u64,
     /// Pages that changed after the log's end.
-    pub(super) later: u64,
+    later: u64,
 }
 
 #[derive(Default)]
-pub(super) struct OfStatus {
+struct OfStatus {
     requests: u64,
     pages: u64,
     examples: Most,
 }
 
-impl Tallies<'_> {
-    pub(super) fn add(&mut self, page: &Page, key: &[u8], scheme: &str, with_host: bool, end: i64) {
+impl<'b> Tallies<'b> {
+    /// Creates empty ones. `log`: the log's first and last time. `with_host`: whether directories are named with their hosts.
+    pub(super) fn new(bots: &'b Bots, log: (i64, i64), with_host: bool) -> Self {
+        Self {
+            bots,
+            windows: WINDOW_DAYS.map(|days| log.1 - i64::from(days) * DAY),
+            is_known: WINDOW_DAYS
+                .map(|days| (log.1 - log.0) * 100 >= i64::from(days) * DAY * WHOLE_PERCENT),
+            total: Tally::default(),
+            of_bots: BTreeMap::new(),
+            of_sitemaps: BTreeMap::new(),
+            directories: Directories::new(with_host),
+            failures: BTreeMap::new(),
+            weeks: BTreeMap::new(),
+            cut: 0,
+            later: 0,
+        }
+    }
+
+    /// Counts a listed page of which the log shows only how its address begins.
+    pub(super) fn add_cut(&mut self) {
+        self.cut += 1;
+    }
+
+    /// Counts a listed page. `end`: the log's last time.
+    pub(super) fn add(&mut self, page: &Page, key: &[u8], scheme: &str, end: i64) {
         let (any, windows) = (page.any(), &self.windows);
         self.total.add(any, windows);
         self.later += u64::from(page.changed.is_some_and(|changed| changed > end));
@@ -51,9 +78,7 @@ impl Tallies<'_> {
         }
         let host = address::host(key);
         let directory = address::directory(key);
-        self.directories
-            .tally(host, directory, with_host)
-            .add(any, windows);
+        self.directories.tally(host, directory).add(any, windows);
         for (bot, seen) in page.bots() {
             self.of_bots.entry(bot).or_default().add(seen, windows);
         }
@@ -64,11 +89,12 @@ impl Tallies<'_> {
             let of_status = self.failures.entry(*status).or_default();
             of_status.requests += requests;
             of_status.pages += 1;
-            let shown = || with_scheme(scheme, key, true);
+            let shown = || address::shown_as(scheme, key, true);
             of_status.examples.add(*requests, shown);
         }
     }
 
+    /// Makes the report of what was counted.
     pub(super) fn report(mut self, counted: &mut Counted, documents: &Documents) -> Report {
         let all = self.total.listed();
         let is_known = self.is_known;
@@ -110,13 +136,12 @@ impl Tallies<'_> {
         by_sitemap.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
         let mut by_type: Vec<Row> = types.iter().map(|(name, tally)| row(name, tally)).collect();
         by_type.sort_by_key(|row| std::cmp::Reverse(row.listed));
-        self.directories.put();
-        self.directories.shrink();
-        let kept = self.directories.kept.iter();
-        let mut by_directory: Vec<Row> = kept.map(|(name, tally)| row(name, tally)).collect();
-        if self.directories.others > 0 {
-            let name = format!("{} other directories", self.directories.others);
-            by_directory.push(row(&name, &self.directories.rest));
+        let mut by_directory: Vec<Row> = Vec::new();
+        let others = self
+            .directories
+            .finish(|name, tally| by_directory.push(row(name, tally)));
+        if let Some((count, tally)) = others {
+            by_directory.push(row(&format!("{count} other directories"), &tally));
         }
         let (first, last) = (counted.first, counted.last);
         let (days, weeks, gaps) = calendar(counted.days(), &order, &self.weeks, first, last);
@@ -149,7 +174,7 @@ impl Tallies<'_> {
             by_directory,
             days,
             weeks,
-            documents: asked(documents, self.bots),
+            documents: documents.report(self.bots),
             failures,
             unlisted: Vec::new(),
         };
@@ -196,44 +221,5 @@ fn notes(report: &mut Report, cut: u64, later: u64, gaps: u64, sitemaps_were_ask
             "No bot asked for one of these sitemaps in this log, so nothing is said of the time since a sitemap was fetched."
                 .to_owned(),
         );
-    }
-}
-
-/// Returns who asked for which documents. Sitemaps and robots.txt are among them also if nobody did.
-fn asked(documents: &Documents, bots: &Bots) -> Vec<Document> {
-    let all = documents.all().iter();
-    let all = all.filter(|document| document.is_expected || !document.bots.is_empty());
-    let mut found: Vec<Document> = all
-        .map(|document| {
-            let mut by: Vec<Asked> = document
-                .bots
-                .iter()
-                .map(|(bot, asked)| Asked {
-                    bot: bots.bot(*bot).name.clone(),
-                    requests: asked.requests,
-                    last: asked.last,
-                    statuses: asked
-                        .statuses
-                        .iter()
-                        .map(|(&status, &count)| (status, count))
-                        .collect(),
-                })
-                .collect();
-            by.sort_by_key(|asked| std::cmp::Reverse(asked.requests));
-            Document {
-                address: document.name.clone(),
-                bots: by,
-            }
-        })
-        .collect();
-    found.sort_by(|a, b| natural(&a.address).cmp(&natural(&b.address)));
-    found
-}
-
-pub(super) fn with_scheme(scheme: &str, key: &[u8], with_query: bool) -> String {
-    let shown = address::shown(key, with_query);
-    match shown.strip_prefix("https") {
-        Some(rest) => format!("{scheme}{rest}"),
-        None => shown,
     }
 }
