@@ -1,4 +1,5 @@
-//! Lines a CPU second of the readers, and of an awk script that only counts the URLs of bots: `cargo bench -p waymark-crawl`.
+//! Lines a CPU second of the readers, and of an awk script that only counts the URLs of bots: `cargo bench -p waymark-crawl`. With
+//! `--features parquet` also rows.
 //!
 //! A single time means little on a shared machine. The ratio is of the CPU times of one run on the same file.
 
@@ -61,6 +62,16 @@ fn main() -> Outcome {
             "2026-11-27\t{clock}\tFRA56-P4\t{n}\t{client}\tGET\td1.cloudfront.net\t{url}\t200\t-\t{agent}\t-\t-\tHit\txyz==\twww.example.com\thttps\t23\t0.001\t-\tTLSv1.3\tTLS_AES_128_GCM_SHA256\tHit\tHTTP/2.0\t-\t-\t11040\t0.001\tHit\ttext/html;%20charset=utf-8\t78\t-\t-"
         )
     })?;
+    write(&path("cloudfront-json"), |out, n| {
+        let (client, url, agent) = parts(n);
+        let (clock, agent) = (clock(n), agent.replace(' ', "%20"));
+        writeln!(
+            out,
+            r#"{{"date":"2026-11-27","time":"{clock}","x-edge-location":"FRA56-P4","sc-bytes":"{n}","c-ip":"{client}","cs-method":"GET","cs(Host)":"d1.cloudfront.net","cs-uri-stem":"{url}","sc-status":"200","cs(Referer)":"-","cs(User-Agent)":"{agent}","cs-uri-query":"-","cs(Cookie)":"-","x-edge-result-type":"Hit","x-edge-request-id":"xyz==","x-host-header":"www.example.com","cs-protocol":"https","cs-bytes":"23","time-taken":"0.001"}}"#
+        )
+    })?;
+    #[cfg(feature = "parquet")]
+    table(&path("cloudfront-parquet"))?;
     let text = fs::read(&combined)?;
     let mut gzip = GzEncoder::new(File::create(path("combined.gz"))?, Compression::default());
     gzip.write_all(&text)?;
@@ -84,6 +95,9 @@ fn main() -> Outcome {
         ("combined.zst", Form::Combined),
         ("caddy", Form::Caddy),
         ("cloudfront", Form::CloudFront),
+        ("cloudfront-json", Form::CloudFrontJson),
+        #[cfg(feature = "parquet")]
+        ("cloudfront-parquet", Form::CloudFrontParquet),
     ] {
         say(name, measured(&path(name), Some(&form))?);
     }
@@ -94,6 +108,55 @@ fn write(path: &Path, line: impl Fn(&mut BufWriter<File>, u64) -> std::io::Resul
     let mut out = BufWriter::new(File::create(path)?);
     (0..LINES).try_for_each(|n| line(&mut out, n))?;
     Ok(out.flush()?)
+}
+
+/// Writes the same lines as a table whose columns are texts.
+#[cfg(feature = "parquet")]
+fn table(path: &Path) -> Outcome {
+    use parquet::data_type::{ByteArray, ByteArrayType};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    const ROWS: u64 = 100_000;
+    let names = [
+        "date",
+        "time",
+        "c_ip",
+        "cs_method",
+        "cs_uri_stem",
+        "sc_status",
+        "cs_User_Agent",
+        "cs_uri_query",
+        "x_host_header",
+    ];
+    let columns = names.map(|name| format!("required binary {name} (STRING);"));
+    let schema = parse_message_type(&format!("message log {{ {} }}", columns.concat()))?;
+    let out = File::create(path)?;
+    let mut writer = SerializedFileWriter::new(out, schema.into(), Default::default())?;
+    for first in (0..LINES).step_by(ROWS as usize) {
+        let rows = (first..first + ROWS).map(|n| {
+            let (client, url, agent) = parts(n);
+            let agent = agent.replace(' ', "%20");
+            let [day, get, status, none, host] =
+                ["2026-11-27", "GET", "200", "-", "www.example.com"].map(str::to_owned);
+            [day, clock(n), client, get, url, status, agent, none, host]
+        });
+        let rows: Vec<[String; 9]> = rows.collect();
+        let mut group = writer.next_row_group()?;
+        let mut at = 0;
+        while let Some(mut column) = group.next_column()? {
+            let values = rows.iter().map(|row| ByteArray::from(row[at].as_str()));
+            let values: Vec<ByteArray> = values.collect();
+            column
+                .typed::<ByteArrayType>()
+                .write_batch(&values, None, None)?;
+            column.close()?;
+            at += 1;
+        }
+        group.close()?;
+    }
+    writer.close()?;
+    Ok(())
 }
 
 /// Returns a client, a URL and an agent: of 20,000, 5,000 and a few.
@@ -124,7 +187,12 @@ fn clock(n: u64) -> String {
 /// Returns the seconds of this thread's CPU in which a file is read.
 fn measured(path: &Path, form: Option<&Form>) -> Outcome<f64> {
     let begin = cpu();
-    let mut lines = Lines::open(File::open(path)?)?;
+    let file = File::open(path)?;
+    let mut lines = match form {
+        #[cfg(feature = "parquet")]
+        Some(Form::CloudFrontParquet) => Lines::of_table(crawl::forms::table(file)?)?,
+        _ => Lines::open(file)?,
+    };
     let mut reader = form.map(Form::reader);
     let (mut read, mut bytes) = (0, 0);
     while let Some(line) = lines.next()? {

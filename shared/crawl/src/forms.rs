@@ -15,6 +15,8 @@ mod s3;
 mod time;
 mod unread;
 
+#[cfg(feature = "parquet")]
+pub use cloudfront::table;
 pub use detect::Undetected;
 pub use form::{Form, Reader, UnknownForm};
 pub use json_lines::{Fields, FieldsError};

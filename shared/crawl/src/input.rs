@@ -1,10 +1,12 @@
-//! The lines of a log: plain, or packed with gzip or zstd, whatever its name says.
+//! The lines of a log: plain, or packed with gzip or zstd, whatever its name says; with the feature `parquet`, also the rows of a table.
 //!
 //! - The first bytes decide how it is packed. Several members or frames are one text: nginx writes a member for each buffer.
 //! - A line over [`MAX_LINE_BYTES`] is cut, and counted.
 //! - Of a damaged file all whole lines before the damage are read. [`Lines::stop`] says what is wrong then.
 //! - A byte order mark in front and a carriage return before a line's end belong to no line.
 
+#[cfg(feature = "parquet")]
+pub mod table;
 mod unpack;
 mod zstd;
 
@@ -47,8 +49,22 @@ impl<R: Read> Lines<R> {
     ///
     /// What the reader fails with.
     pub fn open(reader: R) -> io::Result<Self> {
+        Self::of(Unpack::open(reader)?)
+    }
+
+    /// Begins to read a table as a text.
+    ///
+    /// # Errors
+    ///
+    /// What the file fails with.
+    #[cfg(feature = "parquet")]
+    pub fn of_table(table: table::Table) -> io::Result<Self> {
+        Self::of(Unpack::Table(Box::new(table)))
+    }
+
+    fn of(source: Unpack<R>) -> io::Result<Self> {
         let mut lines = Self {
-            source: Unpack::open(reader)?,
+            source,
             buffer: vec![0; BUFFER_BYTES],
             at: 0,
             end: 0,
@@ -75,6 +91,35 @@ impl<R: Read> Lines<R> {
         while self.end - self.at < HEAD_BYTES && self.fill()? {}
         let all = &self.buffer[self.at..self.end];
         Ok(&all[..all.len().min(HEAD_BYTES)])
+    }
+
+    /// Returns whether the bytes are not packed.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.source, Unpack::Plain(_))
+    }
+
+    /// Copies all that comes next. Returns why not all could be, if there is a damage.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read or written, or is longer than `most` bytes.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn copy(mut self, to: &mut impl io::Write, most: u64) -> io::Result<Option<Stop>> {
+        let mut copied = 0;
+        loop {
+            let pending = &self.buffer[self.at..self.end];
+            to.write_all(pending)?;
+            copied += pending.len() as u64;
+            if copied > most {
+                let text = format!("it has more than {most} bytes");
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+            }
+            self.at = self.end;
+            if !self.fill()? {
+                return Ok(self.stop);
+            }
+        }
     }
 
     /// Returns the next line without its end, or `None` after the last. The last may have no end.

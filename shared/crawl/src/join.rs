@@ -20,7 +20,7 @@ mod unlisted;
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use check::listing::sort::Sorter;
@@ -88,6 +88,8 @@ pub struct Join {
     bots: Arc<Bots>,
     wanted: Wanted,
     now: i64,
+    /// The folder of temporary files.
+    folder: PathBuf,
     sorter: Sorter,
     key: Key,
     record: Vec<u8>,
@@ -111,6 +113,7 @@ impl Join {
             bots,
             wanted,
             now,
+            folder: folder.to_owned(),
             sorter: Sorter::new(folder, SORTER_BYTES),
             key: Key::default(),
             record: Vec::new(),
@@ -168,6 +171,11 @@ impl Join {
         };
         Record::Excluded(reason as u32).write(key, &mut self.record);
         self.sorter.push(&self.record)
+    }
+
+    /// Returns the folder of temporary files.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the hosts of the listed pages.

@@ -6,7 +6,7 @@
 //! sitemaps, records ─────────────────────────────────────────▶ sorted by address ─┘  (report)
 //! ```
 //!
-//! - It does no I/O but to read what it is given, and the sorter's file without a name. Memory does not grow with the logs.
+//! - It does no I/O but to read what it is given, and files without a name: the sorter's, and a copy of a table that cannot be sought in. Memory does not grow with the logs.
 //! - It reads no clock, environment or randomness: the time is an argument.
 //! - The address of a client is compared with the ranges of crawlers, and dropped. No report contains one.
 //! - What a form of log cannot say is said in the report, not guessed.

@@ -5,9 +5,18 @@ use std::io::{self, Read};
 use std::net::IpAddr;
 
 use crate::forms::{self, Form, Undetected};
+#[cfg(feature = "parquet")]
+use crate::input::Stop;
+#[cfg(feature = "parquet")]
+use crate::input::table::TableError;
 use crate::input::{Lines, MAX_LINE_BYTES};
 use crate::join::{Join, Taken};
 use crate::report::{FormUse, Logs, Report, Unread};
+
+mod source;
+
+use source::Opener;
+pub use source::Source;
 
 /// Bytes of an example of a line.
 const MAX_EXAMPLE_BYTES: usize = 160;
@@ -24,6 +33,20 @@ pub enum LogError {
     /// Its form is none that is read.
     #[error("{0}")]
     Form(#[from] Undetected),
+    /// It is a table that is not read.
+    #[cfg(feature = "parquet")]
+    #[error("{0}")]
+    Table(#[from] TableError),
+    /// It is a table, and packed with what is damaged.
+    #[cfg(feature = "parquet")]
+    #[error("{0}")]
+    Damaged(Stop),
+    /// It is a table that could not be copied to a temporary file.
+    #[cfg(feature = "parquet")]
+    #[error(
+        "it cannot be copied to a temporary file, which Parquet needs if it is packed or comes from a pipe: {0}"
+    )]
+    Copy(io::Error),
     /// A request could not be sorted.
     #[error("{0}")]
     Sort(io::Error),
@@ -64,22 +87,24 @@ const BLOCK_LINES: u64 = 64;
 const MAX_FIRST_BYTES: usize = 4_096;
 
 impl Reading {
-    /// Reads a file. `open` opens it: it is opened again if it begins like an earlier one, and goes on differently. `form`: what the user
-    /// says, otherwise it is detected.
+    /// Reads a file. It is opened again if it begins like an earlier one, and goes on differently. `form`: what the user says of its
+    /// lines, otherwise it is detected. A table has no lines.
     ///
     /// # Errors
     ///
     /// If it cannot be opened or read, or its form is not known.
-    pub fn read<R: Read>(
+    pub fn read(
         &mut self,
         name: &str,
         form: Option<&Form>,
         join: &mut Join,
-        mut open: impl FnMut() -> io::Result<R>,
+        source: impl Source,
     ) -> Result<(), LogError> {
-        let mut lines = Lines::open(open().map_err(LogError::Read)?).map_err(LogError::Read)?;
+        let mut opener = Opener::new(source, join.folder());
+        let mut lines = opener.lines()?;
         let head = lines.head().map_err(LogError::Read)?;
         let form = match form {
+            _ if opener.is_table() => Form::CloudFrontParquet,
             Some(form) => form.clone(),
             None => match Form::detect(head) {
                 // The logs of a quiet day, or of a server that has just been started.
@@ -106,7 +131,7 @@ impl Reading {
                 break;
             }
             file = FileRead::new(name, &form);
-            lines = Lines::open(open().map_err(LogError::Read)?).map_err(LogError::Read)?;
+            lines = opener.lines()?;
         }
         let skipped = file.lines;
         let read = file.read(&mut lines, self, join);

@@ -1,14 +1,19 @@
-//! CloudFront's standard logs: with tabs and a line of the fields' names (legacy, and v2 if so chosen), and JSON (v2).
+//! CloudFront's standard logs: with tabs and a line of the fields' names (legacy, and v2 if so chosen), and JSON (v2). Those in Parquet
+//! (v2) are read as a text with tabs.
 //!
 //! The owner chooses which fields there are. Agents are percent-encoded, once or twice; targets stay as they are.
 
 use std::borrow::Cow;
+#[cfg(feature = "parquet")]
+use std::fs::File;
 
 use memchr::{memchr_iter, memmem};
 
 use super::pick::{Picked, Picks, Scalar, Slot};
 use super::unread::Unread;
-use super::{client, escapes, json_lines, request_line, time};
+use super::{client, escapes, json_lines, time};
+#[cfg(feature = "parquet")]
+use crate::input::table::{Table, TableError};
 use crate::request::Request;
 
 /// The fields that are read, by the names of both forms. `cs(Host)` is not: it is the distribution's own name.
@@ -29,6 +34,28 @@ const METHOD: (Slot, &str) = (Slot::Method, "cs-method");
 /// The fields of a file that does not say them: those of every legacy file.
 const LEGACY: &str = "date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) \
                       cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header";
+
+/// The fields without which no row of a table is a request, each with those that do as well.
+#[cfg(feature = "parquet")]
+const NEEDED: [&[&str]; 5] = [
+    &["timestamp(ms)", "timestamp", "time"],
+    &["cs-uri-stem"],
+    &["sc-status"],
+    &["cs-method"],
+    &["cs(User-Agent)"],
+];
+
+/// Begins to read a table of CloudFront's. Its text is of the form [`Form::CloudFrontParquet`](super::Form::CloudFrontParquet).
+///
+/// # Errors
+///
+/// As [`Table::open`].
+#[cfg(feature = "parquet")]
+pub fn table(file: File) -> Result<Table, TableError> {
+    let fields = FIELDS.into_iter().chain([METHOD]);
+    let names: Vec<&str> = fields.map(|(_, name)| name).collect();
+    Table::open(file, &names, &NEEDED)
+}
 
 /// What of a JSON line is picked.
 pub(super) fn picks() -> Picks {
@@ -97,10 +124,7 @@ pub(super) fn request<'l>(
 ) -> Result<Request<'l>, Unread> {
     let is_said = |text: &Cow<'l, [u8]>| !matches!(&**text, b"" | b"-");
     let time = seconds(&mut picked).ok_or(Unread::Time)?;
-    let status = match picked.take(Slot::Status) {
-        Some(Scalar::Text(text)) => request_line::status(text.as_bytes())?,
-        value => json_lines::status(value)?,
-    };
+    let status = json_lines::status(picked.take(Slot::Status))?;
     let client = picked.text(Slot::Client);
     let url = picked.text(Slot::Url).filter(is_said);
     let url = url.ok_or(Unread::NoTarget)?;

@@ -18,7 +18,10 @@ pub enum Undetected {
     #[error("it is packed with {0}: unpack it, or pack it with gzip or zstd")]
     Packed(&'static str),
     /// It is Parquet.
-    #[error("it is Parquet, which is not read: CloudFront's log can be had as JSON or as text")]
+    #[error(
+        "it is Parquet, which this command was built without: build it with `cargo build --features parquet`, or choose JSON or text for \
+         CloudFront's log"
+    )]
     Parquet,
     /// It is HAProxy's own form.
     #[error(

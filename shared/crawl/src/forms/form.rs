@@ -20,6 +20,8 @@ pub enum Form {
     CloudFront,
     /// CloudFront's standard log v2, as JSON.
     CloudFrontJson,
+    /// CloudFront's standard log v2, as Parquet. Its rows are read as lines with tabs.
+    CloudFrontParquet,
     /// The log of a load balancer of AWS.
     Alb,
     /// S3's server access log.
@@ -43,7 +45,7 @@ const EXAMPLE: &str =
     "`time=timestamp,host=host,url=url,status=status,agent=user_agent,client=client_ip`";
 
 impl Form {
-    /// All forms; JSON lines with the fields that are known.
+    /// All forms of lines; JSON lines with the fields that are known. Parquet has none, and is known by its first bytes.
     pub fn all() -> [Self; 7] {
         [
             Self::Combined,
@@ -63,6 +65,7 @@ impl Form {
             Self::Caddy => "caddy",
             Self::CloudFront => "cloudfront",
             Self::CloudFrontJson => "cloudfront-json",
+            Self::CloudFrontParquet => "cloudfront-parquet",
             Self::Alb => "alb",
             Self::S3 => "s3",
             Self::JsonLines(_) => "json",
@@ -87,9 +90,11 @@ impl Form {
         let (moment, shows_aborts) = match self {
             // nginx and lighttpd write the end, Apache and Varnish the arrival; nginx alone has a status for aborts.
             Self::Combined | Self::JsonLines(_) => (Moment::Unknown, false),
-            Self::Caddy | Self::CloudFront | Self::CloudFrontJson | Self::Alb => {
-                (Moment::End, true)
-            }
+            Self::Caddy
+            | Self::CloudFront
+            | Self::CloudFrontJson
+            | Self::CloudFrontParquet
+            | Self::Alb => (Moment::End, true),
             Self::S3 => (Moment::Arrival, false),
         };
         let has = |slot| match self {
@@ -110,7 +115,7 @@ impl Form {
         let kind = match self {
             Self::Combined => Kind::Combined,
             Self::Caddy => Kind::Json(caddy::picks()),
-            Self::CloudFront => Kind::CloudFront(Columns::default()),
+            Self::CloudFront | Self::CloudFrontParquet => Kind::CloudFront(Columns::default()),
             Self::CloudFrontJson => Kind::CloudFrontJson(cloudfront::picks()),
             Self::Alb => Kind::Alb,
             Self::S3 => Kind::S3,

@@ -5,6 +5,8 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
+#[cfg(feature = "parquet")]
+use super::table::{Table, TableError};
 use super::zstd::{self, Frames};
 
 /// Why a log was not read to its end.
@@ -28,6 +30,8 @@ pub(super) enum Unpack<R> {
     Plain(Raw<R>),
     Gzip(Box<MultiGzDecoder<BufReader<Raw<R>>>>),
     Zstd(Box<Frames<BufReader<Raw<R>>>>),
+    #[cfg(feature = "parquet")]
+    Table(Box<Table>),
 }
 
 impl<R: Read> Unpack<R> {
@@ -61,6 +65,20 @@ impl<R: Read> Unpack<R> {
             Self::Plain(raw) => (raw, ""),
             Self::Gzip(gzip) => (gzip.get_mut().get_mut(), "gzip"),
             Self::Zstd(frames) => (frames.source().get_mut(), "zstd"),
+            #[cfg(feature = "parquet")]
+            Self::Table(_) => {
+                let is_damage = error
+                    .get_ref()
+                    .is_some_and(|inner| inner.is::<TableError>());
+                let reason = error.to_string();
+                return match is_damage {
+                    true => Ok(Stop {
+                        packing: "Parquet",
+                        reason,
+                    }),
+                    false => Err(error),
+                };
+            }
         };
         match raw.failed.take() {
             Some(failed) => Err(failed),
@@ -78,6 +96,8 @@ impl<R: Read> Read for Unpack<R> {
             Self::Plain(raw) => raw.read(into),
             Self::Gzip(gzip) => gzip.read(into),
             Self::Zstd(frames) => frames.read(into),
+            #[cfg(feature = "parquet")]
+            Self::Table(table) => table.read(into),
         }
     }
 }
