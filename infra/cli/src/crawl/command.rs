@@ -45,6 +45,9 @@ pub(crate) struct Crawl {
     /// Site of --stack or content [default: the only one]
     #[arg(long, value_name = "HOST")]
     site: Option<String>,
+    /// Do not read why other pages are not listed: saves a scan of the deployment's sitemap table, or a second pass over content
+    #[arg(long)]
+    no_reasons: bool,
     /// Form of the logs: combined, caddy, cloudfront, cloudfront-json, alb, s3, json, or a list of JSON fields such as
     /// time=ts,url=path,status=status,agent=ua [default: detected]
     #[arg(long, value_name = "FORM", value_parser = Form::parse)]
@@ -301,7 +304,9 @@ impl Crawl {
         drop(pages);
         let listed = Arc::into_inner(listed).ok_or(anyhow!("a reader is left"))?;
         let mut join = listed.into_join();
-        reasons::tell(what, &mut join).await?;
+        if !self.no_reasons {
+            reasons::tell(what, &mut join).await?;
+        }
         Ok(join)
     }
 
@@ -320,7 +325,7 @@ impl Crawl {
             let done = match log.open().await {
                 Err(error) => Err(error),
                 Ok(opened) => tokio::task::block_in_place(|| {
-                    let read = reading.read(&name, self.from.as_ref(), join, || opened.reader());
+                    let read = reading.read(&name, self.from.as_ref(), join, &opened);
                     match read {
                         Err(LogError::Sort(error)) => {
                             Ok(Err(SortError::new(&std::env::temp_dir(), error)))

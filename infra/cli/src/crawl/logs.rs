@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Error, Result, anyhow};
 use aws::{Account, chain};
+use crawl::log::Source;
 use tempfile::NamedTempFile;
 
 use crate::fetch::bucket::{Bucket, SCHEME};
@@ -99,19 +100,26 @@ impl Log {
     }
 }
 
-impl Opened {
-    /// Opens it.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be opened.
-    pub(super) fn reader(&self) -> io::Result<Box<dyn Read>> {
+impl Source for &Opened {
+    type Reader = Box<dyn Read>;
+
+    fn open(&mut self) -> io::Result<Self::Reader> {
         Ok(match self {
-            Self::Stdin => Box::new(io::stdin()),
+            Opened::Stdin => Box::new(io::stdin()),
             // One that the user named may be a pipe.
-            Self::File(path) => Box::new(File::open(path)?),
-            Self::Copy(copy) => Box::new(copy.reopen()?),
+            Opened::File(path) => Box::new(File::open(path)?),
+            Opened::Copy(copy) => Box::new(copy.reopen()?),
         })
+    }
+
+    fn on_disk(&mut self) -> io::Result<Option<File>> {
+        let file = match self {
+            Opened::Stdin => return Ok(None),
+            Opened::File(path) if !std::fs::metadata(path)?.is_file() => return Ok(None),
+            Opened::File(path) => File::open(path)?,
+            Opened::Copy(copy) => copy.reopen()?,
+        };
+        Ok(Some(file))
     }
 }
 

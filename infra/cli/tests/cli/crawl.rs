@@ -216,6 +216,70 @@ fn the_report_is_also_a_page_csv_and_addresses() {
 }
 
 #[test]
+fn reasons_are_read_unless_the_user_says_no() {
+    let folder = folder();
+    let of = |arguments: &[&str]| json(&crawl(&folder, &[&["logs", "--json"], arguments].concat()));
+    let (with, without) = (of(&[]), of(&["--no-reasons"]));
+    let reasons = |report: &Value| {
+        let rows = report["unlisted"].as_array().unwrap().iter();
+        let reasons = rows.map(|row| row["reason"].as_str().unwrap().to_owned());
+        reasons.collect::<Vec<_>>()
+    };
+    assert!(reasons(&with).contains(&"noindex".to_owned()), "{with}");
+    assert!(
+        reasons(&without).contains(&"unknown".to_owned()),
+        "{without}"
+    );
+    assert!(
+        !reasons(&without).contains(&"noindex".to_owned()),
+        "{without}"
+    );
+    assert_eq!(with["total"], without["total"]);
+}
+
+#[test]
+fn parquet_is_read_by_a_command_that_has_it_and_refused_with_the_remedy_by_others() {
+    let folder = folder();
+    let table = root().join("shared/crawl/tests/tables/snappy.parquet");
+    fs::copy(&table, folder.path().join("logs/table.parquet")).unwrap();
+    let others = json(&crawl(&folder, &["logs/access.log", "--json"]));
+    let both = crawl(
+        &folder,
+        &["logs/access.log", "logs/table.parquet", "--json"],
+    );
+    let alone = crawl(&folder, &["logs/table.parquet", "--json"]);
+    // `--from` is of lines, and Parquet has none.
+    let said = crawl(
+        &folder,
+        &["logs/table.parquet", "--json", "--from", "combined"],
+    );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_waymark"));
+    command
+        .args(["crawl", "-", "--sitemaps", "records.jsonl", "--json"])
+        .current_dir(folder.path())
+        .stdin(Stdio::from(fs::File::open(&table).unwrap()));
+    let piped = command.output_in_time();
+    if cfg!(feature = "parquet") {
+        assert_eq!((both.status, alone.status), (0, 0), "{}", both.errors);
+        let (alone, both) = (json(&alone), json(&both));
+        assert_eq!(alone["logs"]["lines"], 7);
+        assert_eq!(alone["logs"]["forms"][0]["form"], "cloudfront-parquet");
+        assert_eq!(json(&said), alone);
+        assert_eq!(both["logs"]["files"], 2);
+        let piped: Value = serde_json::from_slice(&piped.stdout).unwrap();
+        assert_eq!(piped["logs"]["lines"], 7);
+    } else {
+        let remedy = "build it with `cargo build --features parquet`, or choose JSON or text";
+        assert_eq!((both.status, alone.status, said.status), (1, 2, 2));
+        assert_eq!(json(&both)["total"], others["total"]);
+        let piped = String::from_utf8(piped.stderr).unwrap();
+        for errors in [&both.errors, &alone.errors, &said.errors, &piped] {
+            assert!(errors.contains(remedy), "{errors}");
+        }
+    }
+}
+
+#[test]
 fn the_script_for_cron_writes_a_page_and_is_a_gate() {
     let folder = folder();
     let program = Path::new(env!("CARGO_BIN_EXE_waymark")).parent().unwrap();
