@@ -122,9 +122,9 @@ def written(out, name, content):
     print(f"{out / name}: {len(content):,} bytes")
 
 
-def described(name, packages, target):
+def described(name, packages, target, features=()):
     """What each archive has: what is in its programs, and on which terms."""
-    crates = Crates(ROOT, packages, target)
+    crates = Crates(ROOT, packages, target, features)
     return {
         "LICENSE": ((ROOT / "LICENSE").read_bytes(), False),
         "LICENSES-OF-OTHERS.txt": (crates.licences(), False),
@@ -161,7 +161,7 @@ def checked_command(binary):
 def command(target, binary, out):
     name = f"waymark-{version()}-{target}"
     program = checked_command(binary)
-    files = described(name, ["waymark-cli"], target)
+    files = described(name, ["waymark-cli"], target, ["parquet"]) # as `build` chooses
     files |= {"README.md": (text_of("command.md", target=target), False), "waymark": (program, True)}
     written(out, f"{name}.tar.gz", archive.tarred(name, files))
     written(out, f"{name}.cdx.json", files["sbom.cdx.json"][0])

@@ -41,19 +41,20 @@ def edges(tree):
     return found
 
 
-def resolved(root, packages, target, kinds):
+def resolved(root, packages, target, kinds, features):
     chosen = [part for package in packages for part in ("--package", package)]
+    chosen += ["--features", ",".join(features)] if features else []
     return edges(cargo(root, "tree", "--locked", "--target", target, "--edges", kinds, "--prefix", "depth", "--format", "{p}", *chosen))
 
 
 class Crates:
     """The crates of some packages of the workspace, built for a target."""
 
-    def __init__(self, root, packages, target):
+    def __init__(self, root, packages, target, features=()):
         self.packages = packages
-        self.all = resolved(root, packages, target, "normal,build")
-        self.linked = set(resolved(root, packages, target, "normal,no-proc-macro"))
-        metadata = json.loads(cargo(root, "metadata", "--locked", "--format-version", "1"))
+        self.all = resolved(root, packages, target, "normal,build", features)
+        self.linked = set(resolved(root, packages, target, "normal,no-proc-macro", features))
+        metadata = json.loads(cargo(root, "metadata", "--locked", "--all-features", "--format-version", "1"))
         self.known = {(package["name"], package["version"]): package for package in metadata["packages"]}
         lock = tomllib.loads((root / "Cargo.lock").read_text())
         self.checksums = {(package["name"], package["version"]): package.get("checksum") for package in lock["package"]}
