@@ -296,8 +296,12 @@ impl Blog {
     }
 
     /// Returns whether a page answers 404 although it is published. WordPress looks for it by the slugs of all pages above it, and a
-    /// draft that was never published has none. If a post above it is of another type, the address does not have its slug.
+    /// draft that was never published has none. If a post above it is of another type, the address does not have its slug. Without
+    /// permalinks a page's address has its number, and WordPress needs no slug to find it.
     fn is_below_nothing(&self, post: &Post) -> bool {
+        if names_page(post.url()) {
+            return false;
+        }
         let above = |parent: u64| {
             let node = self.tree.get(&parent);
             node.filter(|node| node.type_name == post.type_name)
@@ -349,6 +353,12 @@ fn behind<'u>(base: &str, url: &'u str) -> Option<&'u str> {
     let path = &url[base.len()..];
     let is_end = path.is_empty() || path.starts_with(['/', '?']);
     (head.eq_ignore_ascii_case(base) && is_end).then_some(path)
+}
+
+/// Returns whether an address names a page by its number: `/?page_id=7`.
+fn names_page(url: &str) -> bool {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    query.split('&').any(|part| part.starts_with("page_id="))
 }
 
 /// Returns the slug in an address, where an export that is not WordPress's own has it nowhere else.

@@ -145,6 +145,43 @@ fn the_user_says_which_types_are_imported() {
 }
 
 #[test]
+fn a_page_below_a_draft_is_public_if_its_address_has_its_number() {
+    let below = |id, path| Post {
+        id,
+        parent: 2,
+        path,
+        ..PAGE
+    };
+    let draft = Post {
+        id: 2,
+        slug: "",
+        status: "draft",
+        path: "/?page_id=2",
+        ..PAGE
+    };
+    let guide = Post {
+        type_name: "guide",
+        ..draft
+    };
+    let posts = [
+        draft,
+        below(3, "/?page_id=3"),
+        // WordPress finds posts of other types by their slugs, even without permalinks.
+        Post { id: 4, ..guide },
+        Post {
+            type_name: "guide",
+            parent: 4,
+            ..below(5, "/?guide=below")
+        },
+    ];
+    let (records, _) = read("", &posts, &[]);
+    for (id, status) in [("page/3", "published"), ("guide/5", "draft")] {
+        let record = find(&records, &format!("www.example.org/{id}"));
+        assert_eq!(record["status"], status, "{id}");
+    }
+}
+
+#[test]
 fn a_page_below_a_draft_without_a_slug_is_not_public() {
     let page = |id, parent, path, slug| Post {
         id,
