@@ -25,12 +25,13 @@ function record(int $id): ?array {
         return null;
     }
     $statuses = ['publish' => 'published', 'future' => 'scheduled', 'private' => 'private', 'pending' => 'pending', 'trash' => 'trash'];
+    $status = $statuses[$post->post_status] ?? 'draft';
     $record = [
         'id' => record_id($id, $post->post_type),
         'type' => $post->post_type,
         'url' => get_permalink($post),
         'title' => html_entity_decode(wp_strip_all_tags($post->post_title), ENT_QUOTES | ENT_HTML5, 'UTF-8'),
-        'status' => $statuses[$post->post_status] ?? 'draft',
+        'status' => $status === 'published' && is_below_nothing($post) ? 'draft' : $status,
         'visibility' => $post->post_password === '' ? 'public' : 'password',
         'noindex' => get_post_meta($id, '_yoast_wpseo_meta-robots-noindex', true) === '1',
     ];
@@ -45,6 +46,9 @@ function record(int $id): ?array {
             $record['terms'][$taxonomy] = $slugs;
         }
     }
+    if ($authors = authors($post, $record['terms']['author'] ?? [])) {
+        $record['terms']['author'] = $authors;
+    }
     if ($image = get_the_post_thumbnail_url($post, 'full')) {
         $record['images'] = [['url' => $image]];
     }
@@ -53,6 +57,36 @@ function record(int $id): ?array {
 
 function is_viewable(string $type): bool {
     return $type !== 'attachment' && is_post_type_viewable($type);
+}
+
+/**
+ * The slugs of a post's authors, whose archives list it, as `waymark import` gives them. No archive lists pages. Co-Authors Plus has the
+ * authors as terms.
+ */
+function authors(\WP_Post $post, array $terms): array {
+    if ($post->post_type === 'page') {
+        return [];
+    }
+    if ($terms) {
+        return array_map(fn($slug) => preg_replace('/^cap-/', '', $slug), $terms);
+    }
+    $author = get_userdata((int) $post->post_author);
+    return $author ? [$author->user_nicename] : [];
+}
+
+/**
+ * Whether WordPress answers 404 at a published post's address. It looks for it by the slugs of all that is above it, and a draft that was
+ * never published has none. Without permalinks a page is found by its number.
+ */
+function is_below_nothing(\WP_Post $post): bool {
+    if (!$post->post_parent || !is_post_type_hierarchical($post->post_type)) {
+        return false;
+    }
+    if ($post->post_type === 'page' && !get_option('permalink_structure')) {
+        return false;
+    }
+    $found = get_page_by_path(get_page_uri($post), OBJECT, $post->post_type);
+    return !$found || $found->ID !== $post->ID;
 }
 
 /** Writes what the post is now, and looks again: another request may have changed or deleted it in between. */
@@ -137,7 +171,24 @@ function changed(int $id, string $type): void {
     $changed[$id] = $type;
 }
 
-add_action('wp_after_insert_post', fn($id, $post) => changed($id, $post->post_type), 10, 2);
+/** Notes all that is below a post, too: its slug is in their addresses. */
+function all_changed(int $id, string $type): void {
+    changed($id, $type);
+    $below = [$id];
+    $query = ['post_type' => $type, 'post_status' => array_keys(get_post_stati()), 'numberposts' => -1, 'fields' => 'ids'];
+    for ($seen = []; $below && is_post_type_hierarchical($type) && is_viewable($type); $seen = array_merge($seen, $below)) {
+        $below = array_diff(get_posts(['post_parent__in' => $below] + $query), $seen);
+        array_map(fn($id) => changed($id, $type), $below);
+    }
+}
+
+function saved(int $id, \WP_Post $post, ?\WP_Post $before): void {
+    $moved = $before && [$before->post_name, $before->post_parent] !== [$post->post_name, $post->post_parent];
+    $moved ? all_changed($id, $post->post_type) : changed($id, $post->post_type);
+}
+
+add_action('wp_after_insert_post', fn($id, $post, $update, $before) => saved($id, $post, $before), 10, 4);
+add_action('before_delete_post', fn($id, $post) => all_changed($id, $post->post_type), 10, 2); // what is below it moves up
 add_action('deleted_post', fn($id, $post) => changed($id, $post->post_type), 10, 2);
 add_action('waymark_sync', __NAMESPACE__ . '\sync', 10, 2);
 

@@ -5,6 +5,7 @@
 [, $plugin, $database, $code] = $argv;
 define('ABSPATH', '/');
 define('MINUTE_IN_SECONDS', 60);
+define('OBJECT', 'OBJECT');
 define('WP_CLI', getenv('AS_CLI') === '1');
 foreach (['TABLE', 'REGION', 'KEY', 'SECRET', 'ENDPOINT'] as $name) {
     define("WAYMARK_$name", getenv("WAYMARK_$name"));
@@ -30,15 +31,22 @@ function store(int $id, ?array $post): void {
 /** What wp_insert_post and wp_update_post do. */
 function save_post(int $id, array $fields): void {
     $before = posts()[$id] ?? ['post_type' => 'post', 'post_status' => 'publish', 'post_password' => '', 'post_title' => "Post $id",
-        'post_date_gmt' => '2026-11-01 08:00:00', 'path' => "/post-$id/", 'terms' => [], 'meta' => [], 'image' => null];
+        'post_date_gmt' => '2026-11-01 08:00:00', 'path' => "/post-$id/", 'terms' => [], 'meta' => [], 'image' => null, 'post_author' => 1,
+        'post_parent' => 0, 'post_name' => "post-$id"];
     store($id, $fields + ['ID' => $id, 'post_modified_gmt' => gmdate('Y-m-d H:i:s')] + $before);
     clean_post_cache($id);
-    do_action('wp_after_insert_post', $id, get_post($id), true, null);
+    do_action('wp_after_insert_post', $id, get_post($id), true, new WP_Post($before));
 }
 
 /** What wp_delete_post does. */
 function delete_post(int $id): void {
     $post = get_post($id);
+    do_action('before_delete_post', $id, $post);
+    foreach (posts() as $child) {
+        if ($child && $child['post_parent'] === $id) {
+            store($child['ID'], ['post_parent' => $post->post_parent] + $child); // by SQL: no hook is called
+        }
+    }
     store($id, null);
     clean_post_cache($id);
     do_action('deleted_post', $id, $post);
@@ -48,17 +56,27 @@ function clean_post_cache(int $id): void {
     unset($GLOBALS['cache'][$id]);
 }
 
-function get_post($id): ?object {
+#[AllowDynamicProperties]
+class WP_Post {
+    function __construct(array $fields) {
+        foreach ($fields as $name => $value) {
+            $this->$name = $value;
+        }
+    }
+}
+
+function get_post($id): ?WP_Post {
     if (is_object($id)) {
         return $id;
     }
     $GLOBALS['cache'][$id] ??= posts()[$id] ?? null;
-    return isset($GLOBALS['cache'][$id]) ? (object) $GLOBALS['cache'][$id] : null;
+    return isset($GLOBALS['cache'][$id]) ? new WP_Post($GLOBALS['cache'][$id]) : null;
 }
 
 function get_posts(array $query): array {
-    $found = array_filter(posts(), fn($post) => $post && in_array($post['post_type'], $query['post_type'], true)
-        && in_array($post['post_status'], $query['post_status'], true));
+    $found = array_filter(posts(), fn($post) => $post && in_array($post['post_type'], (array) $query['post_type'], true)
+        && in_array($post['post_status'], $query['post_status'], true)
+        && in_array($post['post_parent'], $query['post_parent__in'] ?? [$post['post_parent']], true));
     return array_keys($found);
 }
 
@@ -74,8 +92,41 @@ function is_post_type_viewable(string $type): bool {
     return $type !== 'revision';
 }
 
+function is_post_type_hierarchical(string $type): bool {
+    return $type === 'page';
+}
+
+function get_option(string $name) {
+    assert($name === 'permalink_structure');
+    return '/%postname%/';
+}
+
+function get_userdata(int $id): object {
+    return (object) ['user_nicename' => "author-$id"];
+}
+
+/** The slugs of a page and of what is above it, but for those that have none. */
+function get_page_uri(object $page): string {
+    $above = $page->post_parent ? get_page_uri(get_post($page->post_parent)) : '';
+    return trim("$above/$page->post_name", '/');
+}
+
+/** The page with these slugs: of what is above it, none may be without. */
+function get_page_by_path(string $path, string $form, string $type): ?object {
+    foreach (posts() as $page) {
+        for ($slugs = [], $above = $page; $above && $above['post_type'] === $type; $above = posts()[$above['post_parent']] ?? null) {
+            array_unshift($slugs, $above['post_name']);
+        }
+        if ($slugs && implode('/', $slugs) === $path) {
+            return get_post($page['ID']);
+        }
+    }
+    return null;
+}
+
 function get_permalink(object $post): string {
-    return home_url() . ($post->post_status === 'publish' ? $post->path : "/?p=$post->ID");
+    $path = $post->post_type === 'page' ? '/wordpress/' . get_page_uri($post) . '/' : $post->path;
+    return home_url() . ($post->post_status === 'publish' ? $path : "/?p=$post->ID");
 }
 
 function get_object_taxonomies(string $type): array {
