@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the tables of two pages of the book to the fixtures of tests/systems: what object mappers write, and what readers read.
+"""Holds tables of the book to the fixtures of tests/systems: what object mappers write, what readers read, what imports cannot tell.
 
     systems.py [--write]
 
@@ -12,6 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/systems"))
 
+import blogs  # noqa: E402
 import mappers  # noqa: E402
 import readers  # noqa: E402
 from run import kind, systems  # noqa: E402
@@ -19,12 +20,17 @@ from run import kind, systems  # noqa: E402
 # The packages whose folders have another name.
 PACKAGES = {
     "crawlee-js": "@crawlee/utils", "lib-dynamodb": "@aws-sdk/lib-dynamodb", "nova-odm": "@nova-odm/mapper",
-    "onetable": "dynamodb-onetable", "typedorm": "@typedorm/core",
+    "onetable": "dynamodb-onetable", "serde-dynamo": "serde_dynamo", "typedorm": "@typedorm/core",
 }
 FORMS = {
     "robots.txt": "from robots.txt", "sitemap_index.xml": "index", "sitemap_index.xml.gz": "index, gzip", "post-sitemap.xml": "sitemap",
     "post-sitemap.xml.gz": "sitemap, gzip", "post-sitemap.txt": "text", "post-sitemap.txt.gz": "text, gzip", "feed.atom": "feed",
     "robots.txt lines": "`Sitemap` lines",
+}
+
+SOURCES = {
+    "export with --types": "export with `--types`", "export": "export without", "CSV": "CSV of wp-cli", "REST API": "REST API",
+    "sitemaps": "its own sitemaps", "feed": "its feed",
 }
 
 
@@ -34,6 +40,10 @@ def named(folder):
     pins = folder / "package.json"
     if pins.exists():
         return f"{package} {json.loads(pins.read_text())['dependencies'][package]}"
+    pins = folder / "Cargo.toml"
+    if pins.exists():
+        version = re.search(rf'^{package} = .*?"=([0-9.]+)"', pins.read_text(), re.M)
+        return f"{package} {version[1]}"
     versions = dict(line.lower().split("==") for line in (folder / "requirements.txt").read_text().split())
     return f"{package} {versions[package]}"
 
@@ -92,7 +102,13 @@ def of_form(found):
     return "some wrong"
 
 
-PAGES = {"docs/reference/mappers.md": [times, others], "docs/reference/readers.md": [read]}
+def told():
+    """What an import of each source of WordPress lists that a visitor does not see."""
+    also = blogs.also_listed(blogs.SYSTEM)
+    return table(["source", "also listed"], [[name, "; ".join(sorted(also[source])) or "nothing"] for source, name in SOURCES.items()])
+
+
+PAGES = {"docs/cli/import.md": [told], "docs/reference/mappers.md": [times, others], "docs/reference/readers.md": [read]}
 
 
 def main():

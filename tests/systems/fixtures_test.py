@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 
+import blogs
 import generators
 import mappers
 from run import kind, systems
@@ -66,9 +67,31 @@ class Generators(unittest.TestCase):
                          ["no reason in system.json for: diff changed lastmod", "a reason in system.json for what was not found: diff gone"])
 
     def test_times_of_the_run_are_removed_and_no_others(self):
-        text = "<a>2026-11-29T06:18:00Z</a><b>2026-11-29</b><c>2026-03-01T10:20:30.500Z</c><d>x</d>"
+        text = "<a>2026-11-29T06:18:00Z</a><a>2026-11-29 06:18:00</a><b>2026-11-29</b><c>2026-03-01T10:20:30.500Z</c><d>x</d>"
         self.assertEqual(generators.undated(text, {"2026-11-29"}, ["<d>.*</d>"]),
-                         "<a>2026-01-01T00:00:00Z</a><b>2026-01-01</b><c>2026-03-01T10:20:30.500Z</c>")
+                         "<a>2026-01-01T00:00:00Z</a><a>2026-01-01 00:00:00</a><b>2026-01-01</b><c>2026-03-01T10:20:30.500Z</c>")
+
+
+class Blogs(unittest.TestCase):
+    folders = [folder for folder in systems().values() if kind(folder) is blogs]
+
+    def test_what_is_imported_of_a_blog_is_what_a_visitor_sees(self):
+        self.assertGreater(len(self.folders), 0)
+        self.maxDiff = None
+        for folder in self.folders:
+            seen = {}
+            for name, form in json.loads((folder / "forms.json").read_text()).items():
+                with self.subTest(f"{folder.name}, {name}"):
+                    seen[name] = blogs.use(WAYMARK, folder / "site" / name, form)
+                    self.assertEqual(blogs.disagreements(name, folder / "site" / name, seen[name]), [])
+            self.assertEqual(blogs.text(seen), (folder / "seen.json").read_text(encoding="utf-8"))
+
+    def test_what_a_visitor_does_not_see_is_named(self):
+        site = self.folders[0] / "site/name"
+        nothing = {"missing": ["/about/"], "beyond": {"/a-post-with-a-password/": "password"}}
+        told = blogs.disagreements("name", site, {"feed": nothing, "export": nothing})
+        self.assertEqual(told, ["name: feed does not list ['/about/']", "name: export lists what a visitor does not see: "
+                                "['/a-post-with-a-password/']", "name: export does not list ['/about/']"])
 
 
 if __name__ == "__main__":

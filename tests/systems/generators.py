@@ -17,7 +17,7 @@ ORIGIN = "https://www.lantern.example"
 WITHIN = 120
 PATTERNS = ["**/*sitemap*.xml", "**/*sitemap*.xml.gz", "**/sitemap/*.xml", "**/*sitemap*.txt", "**/rss.xml", "robots.txt"]
 
-TIME = re.compile(r"(?P<day>20\d\d-\d\d-\d\d)(?P<time>T\d\d:\d\d:\d\d(\.\d+)?)?")
+TIME = re.compile(r"(?P<day>20\d\d-\d\d-\d\d)(?P<time>[T ]\d\d:\d\d:\d\d(\.\d+)?)?")
 THEN = "2026-01-01"
 
 
@@ -61,7 +61,7 @@ def undated(text, days, expressions):
     """A text without what differs from run to run: all times of these days become one, and what the expressions match is removed."""
     for expression in expressions:
         text = re.sub(expression, "", text)
-    return TIME.sub(lambda found: THEN + ("T00:00:00" if found["time"] else "") if found["day"] in days else found[0], text)
+    return TIME.sub(lambda found: THEN + (found["time"][0] + "00:00:00" if found["time"] else "") if found["day"] in days else found[0], text)
 
 
 def use(waymark, site):

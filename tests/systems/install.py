@@ -1,4 +1,4 @@
-"""Installs a system's pinned packages by the default configuration of pip or npm, and runs programs there."""
+"""Installs a system's pinned packages by the default configuration of pip, npm or cargo, and runs programs there."""
 import os
 import pathlib
 import shutil
@@ -9,6 +9,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Seconds for a system's packages, and for its program.
 INSTALLED_WITHIN, RUNS_WITHIN = 900, 600
 SHARED = ["content.json", "content.py", "content.mjs", "reading.py", "reading.mjs"]
+# The files that pin a system's packages: with pip, npm or cargo.
+PINS = ["requirements.txt", "package.json", "Cargo.toml"]
+RUST = "write.rs"
 FIXTURES = {"items.json", "values.json", "reads.json", "seen.json", "site"}
 # Some generators take a page's time from its file: 2026-03-01 10:20:30 UTC.
 WRITTEN_AT = 1772360430
@@ -56,7 +59,9 @@ def install(system, folder):
             os.utime(copied, (WRITTEN_AT, WRITTEN_AT))
     for name in SHARED:
         shutil.copy(HERE / name, folder)
-    pins = b"".join((system / name).read_bytes() for name in ("requirements.txt", "package.json") if (system / name).exists())
+    if (system / "php-modules.txt").exists():
+        has_php(system / "php-modules.txt")
+    pins = b"".join((system / name).read_bytes() for name in [*PINS, RUST] if (system / name).exists())
     stamp = folder / ".installed"
     if stamp.exists() and stamp.read_bytes() == pins:
         return Program(folder)
@@ -67,8 +72,22 @@ def install(system, folder):
         if not shutil.which("npm"):
             raise NotInstalled("there is no npm on this machine")
         command(folder, "npm", "install", "--silent", "--no-audit", "--no-fund")
+    if (system / "Cargo.toml").exists():
+        if not shutil.which("cargo"):
+            raise NotInstalled("there is no cargo on this machine")
+        (folder / RUST).touch()  # cargo looks at the time of a file, which is an old one
+        command(folder, "cargo", "build", "--quiet")
     stamp.write_bytes(pins)
     return Program(folder)
+
+
+def has_php(modules):
+    """Raises `NotInstalled` without PHP, or without a module that a file names."""
+    if not shutil.which("php"):
+        raise NotInstalled("there is no php on this machine")
+    has = subprocess.run(["php", "-m"], text=True, capture_output=True, timeout=RUNS_WITHIN).stdout.split()
+    if missing := set(modules.read_text().split()) - set(has):
+        raise NotInstalled(f"php has no {', '.join(sorted(missing))} here: Debian's php-sqlite3, php-xml and php-mbstring have them")
 
 
 def command(folder, *words):

@@ -3,7 +3,7 @@
 
     tests/systems/run [--record] [--waymark PROGRAM] [--packages DIR] [NAME…]
 
-Each folder beside this file is a system, with its pinned packages (requirements.txt or package.json). They are installed in a temporary
+Each folder beside this file is a system, with its pinned packages (requirements.txt, package.json or Cargo.toml). They are installed in a temporary
 folder, or in DIR, which is kept for the next run. Without a NAME all run. `--record` writes the fixtures anew.
 
 Exit status: 1 if something differs from its fixture, 3 if nothing does, but a system could not be installed here."""
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 
+import blogs
 import generators
 import install
 import mappers
@@ -25,13 +26,15 @@ DIFFERS, NOT_INSTALLED = 1, 3
 
 def systems():
     """The folders of the systems, by name."""
-    return {path.name: path for path in sorted(HERE.iterdir()) if (path / "requirements.txt").exists() or (path / "package.json").exists()}
+    return {path.name: path for path in sorted(HERE.iterdir()) if any((path / pins).exists() for pins in install.PINS)}
 
 
 def kind(folder):
     """What is done with a system, by the files that its folder has."""
     if (folder / "mapping.json").exists():
         return mappers
+    if (folder / "forms.json").exists():
+        return blogs
     return generators if (folder / "system.json").exists() else readers
 
 

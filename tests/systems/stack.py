@@ -18,6 +18,8 @@ import processes  # noqa: E402
 
 HOST = "www.lantern.example"
 TABLE, PROBES = "magazine", "values"
+# The content table of the local stack.
+TABLE_OF_CONTENT = "waymark-content"
 STARTS_WITHIN, SHOWS_WITHIN = 120, 60
 NAMESPACES = {"": "http://www.sitemaps.org/schemas/sitemap/0.9", "image": "http://www.google.com/schemas/sitemap-image/1.1"}
 
@@ -86,14 +88,18 @@ class Stack:
                 }
         return pages
 
+    def listed_if_any(self):
+        """What the sitemaps say of each page, or why they cannot be read."""
+        try:
+            return self.listed()
+        except (urllib.error.URLError, xml.ParseError) as error:
+            return str(error)
+
     def lists(self, expected):
         """Waits until exactly these pages are listed. Returns what differs when the time is over."""
         found, until = None, time.monotonic() + SHOWS_WITHIN
         while found != expected and time.monotonic() < until:
-            try:
-                found = self.listed()
-            except (urllib.error.URLError, xml.ParseError) as error:
-                found = str(error)
+            found = self.listed_if_any()
             time.sleep(0.2)
         return [] if found == expected else [f"listed are {json.dumps(found)}", f"expected  {json.dumps(expected)}"]
 

@@ -1,0 +1,5 @@
+<?php
+while (have_posts()) {
+    the_post();
+    is_singular() ? the_content() : the_title();
+}
