@@ -23,7 +23,8 @@ def run(system, program, waymark, record):
     """What differs from the fixtures, and from what must be listed."""
     mapping = system / "mapping.json"
     keys = [next(iter(key.items())) for key in json.loads(mapping.read_text())["key"]]
-    writer = ["venv/bin/python", "write.py"] if (system / "write.py").exists() else ["node", "write.mjs"]
+    writers = {"write.py": ["venv/bin/python", "write.py"], "write.mjs": ["node", "write.mjs"], "write.rs": [program.folder / "target/debug/write"]}
+    writer = next(writer for name, writer in writers.items() if (system / name).exists())
     with tempfile.TemporaryDirectory() as name, running(waymark, pathlib.Path(name), mapping) as stack:
         stack.call("CreateTable", {
             "TableName": PROBES, "BillingMode": "PAY_PER_REQUEST",
