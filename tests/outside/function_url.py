@@ -18,6 +18,10 @@ execution environment does; more are started as they are needed. Like the CDN, i
 --hang SECONDS      for so long, then the connection is closed [60]
 --log FILE          the output of the processes [standard error]
 
+AWS's emulator (emulated.py) runs the same binary, and shows what this need not: prelude, events of the other functions, time-outs, a start
+without settings. It cannot be behind this server. It answers one event at a time, keeps the trailers of a body that breaks off to
+itself, which is what readers are tested with here, and comes with the SAM CLI, which these tests otherwise do without.
+
 What it does as AWS says or as others saw is in docs/TESTING.md; AWS itself was not seen. Nothing of it leaves the machine:
 the processes have no credentials, and 127.0.0.1 for every endpoint of AWS."""
 import argparse
