@@ -5,24 +5,27 @@
 //! - A lane gathers a batch, calls its function, and continues after the handled records. Failed records are delivered again, and
 //!   so may be earlier ones of the batch. A batch whose function ended without an answer is halved. A batch is retried if there
 //!   are too many runs.
-//! - Runs end anywhere, exceed their time limits, and continue when they were thought dead.
+//! - A stream keeps a record for a day, whether or not anything reads it. An event source that is off reads nothing.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use engine::stream::{Handled, StreamRecord};
-use futures::future::{BoxFuture, Either, select};
+use futures::future::BoxFuture;
 
-use crate::faults::{Faults, Spell};
-use crate::runtime::{Sim, Sleep, mix};
+use crate::faults::Faults;
+use crate::invoker::Invoker;
+use crate::runtime::{Sim, mix};
 use crate::template::Mapping;
 
 /// The pause between checks whether the earlier records of a stream shard are handled.
 const POLL: Duration = Duration::from_secs(1);
+/// The age at which a stream drops a record
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html>).
+const RETENTION: Duration = Duration::from_secs(24 * 3_600);
 /// The most seconds after which the next stream shard is closed.
 const LONGEST_SHARD: u64 = 600;
 /// The most stream shards that are open at the same time, and that there may ever be.
@@ -50,6 +53,10 @@ struct State {
     factor: usize,
     /// The number of assigned sequence numbers.
     count: u64,
+    /// Whether the event source is off.
+    is_off: bool,
+    /// The number of records that the stream dropped before they were read.
+    lost: u64,
 }
 
 /// A part of the stream. Once it is split it takes no more records.
@@ -109,6 +116,8 @@ impl Stream {
             roots: shards,
             factor: mapping.factor,
             count: 0,
+            is_off: false,
+            lost: 0,
         };
         for _ in 0..shards {
             state.add(None);
@@ -176,6 +185,22 @@ impl Stream {
     pub fn take_failures(&self) -> Vec<StreamRecord> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut failures)
+    }
+
+    /// Switches the event source on or off. It continues with the first record that is not handled yet and still there.
+    pub fn switch(&self, on: bool) {
+        let mut state = self.lock();
+        state.is_off = !on;
+        let lanes = state.shards.iter_mut().flat_map(|shard| &mut shard.lanes);
+        let wakers: Vec<Waker> = lanes.filter_map(|lane| lane.waker.take()).collect();
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Returns the number of records that the stream dropped before they were read.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lock().lost
     }
 
     /// Reads the stream forever. With `splits`, its stream shards are sometimes closed, and continue in one or two others.
@@ -291,7 +316,10 @@ impl Reader {
             let (mut most, mut tries) = (self.mapping.batch, 0_u32);
             // Handled records are removed before others are added.
             loop {
-                self.give_up();
+                if self.stream.lock().is_off {
+                    break;
+                }
+                self.drop_old();
                 match self.try_batch(most).await {
                     Tried::Nothing => break,
                     Tried::Handled(count @ 1..) => {
@@ -316,30 +344,42 @@ impl Reader {
         }
     }
 
-    /// Moves records that are too old to the failures.
-    fn give_up(&self) {
+    /// Drops records that the stream no longer has, and moves those that are too old for the event source to the failures.
+    fn drop_old(&self) {
         let now = self.stream.sim.elapsed();
-        let too_old = |at: &Duration| now.saturating_sub(*at) > self.mapping.record_age;
-        self.with_lane(|lane| {
-            while lane.records.front().is_some_and(|(at, _)| too_old(at)) {
+        let (shard, lane) = self.at;
+        let mut state = self.stream.lock();
+        let State { shards, lost, .. } = &mut *state;
+        let records = &mut shards[shard].lanes[lane].records;
+        while let Some((at, _)) = records.front() {
+            let age = now.saturating_sub(*at);
+            if age <= self.mapping.record_age {
+                break;
+            }
+            let record = records.pop_front().map(|(_, record)| record);
+            if age > RETENTION {
+                *lost += 1;
+            } else {
                 let failures = &self.stream.failures;
                 let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
-                failures.extend(lane.records.pop_front().map(|(_, record)| record));
+                failures.extend(record);
             }
-        });
+        }
     }
 
-    /// Completes once there are records.
+    /// Completes once there are records to read.
     async fn filled(&self) {
+        let (shard, lane) = self.at;
         poll_fn(|context| {
-            self.with_lane(|lane| {
-                if lane.records.is_empty() {
-                    lane.waker = Some(context.waker().clone());
-                    Poll::Pending
-                } else {
-                    Poll::Ready(())
-                }
-            })
+            let mut state = self.stream.lock();
+            let is_off = state.is_off;
+            let lane = &mut state.shards[shard].lanes[lane];
+            if is_off || lane.records.is_empty() {
+                lane.waker = Some(context.waker().clone());
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
         })
         .await;
     }
@@ -353,6 +393,7 @@ impl Reader {
         if records.is_empty() {
             return Tried::Nothing;
         }
+        let newest = self.with_lane(|lane| lane.records.get(records.len() - 1).map(|(at, _)| *at));
         let numbers: Vec<String> = records
             .iter()
             .map(|record| record.sequence_number.clone())
@@ -360,6 +401,10 @@ impl Reader {
         let Some(place) = self.invoker.place() else {
             return Tried::Throttled;
         };
+        let now = self.stream.sim.elapsed();
+        let age = now.saturating_sub(newest.unwrap_or(now));
+        self.invoker
+            .note("IteratorAge", age.as_secs_f64() * 1_000.0);
         let run = (self.function)(records);
         let handled = self.invoker.invoke(self.mapping.timeout, run).await;
         drop(place);
@@ -372,226 +417,5 @@ impl Reader {
                 Tried::Handled(position.unwrap_or(0))
             }
         }
-    }
-}
-
-/// The share of the runs that end or pause somewhere while functions stop at random.
-const STOPPED: f64 = 0.1;
-/// The share of the runs that pause for a time that their limits allow, if any do. The shortest such time, and the number of
-/// times, each twice the previous one and equally likely.
-const STALLED: f64 = 0.5;
-const SHORTEST_STALL: Duration = Duration::from_millis(200);
-const STALLS: u64 = 8;
-/// A run ends or pauses before one of its first steps, up to this number. If many pause, it is one of the first eight, of twice
-/// as many, and so on, each equally likely, because most runs have few steps.
-const STEPS: u64 = 400;
-const FEWEST_STEPS: u64 = 8;
-const STEPS_DOUBLED: u64 = 6;
-
-/// Calls functions, up to a number at a time. Clones share its state.
-#[derive(Clone, Debug)]
-pub struct Invoker {
-    sim: Sim,
-    /// The share of the runs that end or pause somewhere.
-    runs: f64,
-    /// The time in which the share is `STOPPED` instead.
-    stops: Spell,
-    /// Whether many runs pause for a short time.
-    stalls: bool,
-    /// The most concurrent runs, which is the account's limit.
-    limit: usize,
-    state: Arc<Mutex<Runs>>,
-}
-
-/// The counts of runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Runs {
-    /// Running ones.
-    running: usize,
-    /// Calls that exceeded the limit.
-    pub throttled: u64,
-    /// The longest run, in hundredths of its time limit.
-    pub longest: u64,
-    /// The longest run, for whose duration its stream shard was blocked.
-    pub held: Duration,
-    /// How often all runs were ended.
-    ended: u64,
-}
-
-/// A running function, as the account's limit counts it.
-#[derive(Debug)]
-pub struct Place(Invoker);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.lock().running -= 1;
-    }
-}
-
-impl Invoker {
-    /// Returns an invoker that runs up to `limit` functions at a time. The share `runs` of the runs end somewhere.
-    #[must_use]
-    pub fn new(sim: Sim, runs: f64, limit: usize) -> Self {
-        Self {
-            sim,
-            runs,
-            stops: Spell::never(),
-            stalls: false,
-            limit,
-            state: Arc::default(),
-        }
-    }
-
-    /// Returns the same invoker with functions that stop at random during this time.
-    pub(crate) fn with_stops(self, stops: Spell) -> Self {
-        Self { stops, ..self }
-    }
-
-    /// Returns the same invoker, but many functions pause for a time that their limits allow.
-    pub(crate) fn with_stalls(self, stalls: bool) -> Self {
-        Self { stalls, ..self }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Runs> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns room for a run. Returns `None` if the limit is reached.
-    #[must_use]
-    pub fn place(&self) -> Option<Place> {
-        let mut runs = self.lock();
-        if runs.running >= self.limit {
-            runs.throttled += 1;
-            return None;
-        }
-        runs.running += 1;
-        Some(Place(self.clone()))
-    }
-
-    /// Returns the counts of runs so far, and resets the longest.
-    #[must_use]
-    pub fn runs(&self) -> Runs {
-        let mut runs = self.lock();
-        let until_now = *runs;
-        runs.longest = 0;
-        runs.held = Duration::ZERO;
-        until_now
-    }
-
-    /// Ends all runs, including those that are thought dead.
-    pub fn end_all(&self) {
-        self.lock().ended += 1;
-    }
-
-    /// Runs a function within its time limit, and notes how long that took.
-    pub async fn invoke<T: Send + 'static>(
-        &self,
-        timeout: Duration,
-        run: impl Future<Output = T> + Send + 'static,
-    ) -> Option<T> {
-        let begun = self.sim.elapsed();
-        let runs = match self.stops.is_on(&self.sim) {
-            true => STOPPED,
-            false => self.runs,
-        };
-        let answer = self.falter(runs, timeout, run).await;
-        let lasted = self.sim.elapsed() - begun;
-        let percent = lasted.as_millis() * 100 / timeout.as_millis();
-        let mut runs = self.lock();
-        runs.held = runs.held.max(lasted);
-        runs.longest = runs.longest.max(u64::try_from(percent).unwrap_or(u64::MAX));
-        answer
-    }
-
-    /// Runs a function within its time limit. Returns `None` if it gave no answer. The share `rate` of the runs end somewhere, or
-    /// pause somewhere for a time, after which they continue.
-    async fn falter<T: Send + 'static>(
-        &self,
-        rate: f64,
-        timeout: Duration,
-        run: impl Future<Output = T> + Send + 'static,
-    ) -> Option<T> {
-        let sim = &self.sim;
-        let falters = sim.happens(rate);
-        let stalls = self.stalls && !falters && sim.happens(STALLED);
-        if falters || stalls {
-            sim.note_fault();
-        }
-        let end = if stalls {
-            End::Freezes(SHORTEST_STALL * (1 << sim.below(STALLS)))
-        } else if !falters {
-            End::Never
-        } else if sim.below(2) == 0 {
-            End::Dies
-        } else {
-            End::Freezes(Duration::from_secs(1 + sim.below(2 * timeout.as_secs())))
-        };
-        let steps = match self.stalls {
-            true => FEWEST_STEPS << sim.below(STEPS_DOUBLED),
-            false => STEPS,
-        };
-        let faltering = Faltering {
-            invoker: self.clone(),
-            since: self.lock().ended,
-            run: Box::pin(run),
-            steps: 1 + sim.below(steps),
-            end,
-            frozen: None,
-        };
-        let running = sim.spawn(faltering);
-        match select(running, sim.sleep(timeout)).await {
-            Either::Left((output, _)) => output,
-            Either::Right(((), running)) => {
-                // Lambda ends its process, except for requests that are on their way, or resumes it much later.
-                if sim.below(2) == 0 {
-                    running.stop();
-                }
-                None
-            }
-        }
-    }
-}
-
-/// The end of a run.
-#[derive(Clone, Copy, Debug)]
-enum End {
-    Never,
-    Dies,
-    Freezes(Duration),
-}
-
-/// A run that ends after this number of steps.
-struct Faltering<T> {
-    invoker: Invoker,
-    /// The count of `Runs::ended` at its beginning.
-    since: u64,
-    run: BoxFuture<'static, T>,
-    steps: u64,
-    end: End,
-    frozen: Option<Pin<Box<Sleep>>>,
-}
-
-impl<T> Future for Faltering<T> {
-    type Output = Option<T>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        if self.invoker.lock().ended != self.since {
-            return Poll::Ready(None);
-        }
-        self.steps = self.steps.saturating_sub(1);
-        if self.steps == 0 {
-            match std::mem::replace(&mut self.end, End::Never) {
-                End::Never => {}
-                End::Dies => return Poll::Ready(None),
-                End::Freezes(pause) => self.frozen = Some(Box::pin(self.invoker.sim.sleep(pause))),
-            }
-        }
-        if let Some(frozen) = &mut self.frozen {
-            if frozen.as_mut().poll(context).is_pending() {
-                return Poll::Pending;
-            }
-            self.frozen = None;
-        }
-        self.run.as_mut().poll(context).map(Some)
     }
 }

@@ -7,12 +7,15 @@
 //!   compares every row and object.
 //! - `first_load` publishes a world's content in bulk, before the functions start.
 //! - `watch` checks the invariants after each write.
+//! - [`cloudwatch`] has the metrics of AWS's services and of the functions, and [`alarms`] the alarms of the template over them.
 //! - [`cases`] draws histories by their numbers, and [`run`] executes one. The same seed gives exactly the same history and
 //!   calls, which the digest confirms.
 //! - `scenarios` are directed tests of the engine, in such a world without faults.
 
+pub mod alarms;
 pub mod audit;
 pub mod cases;
+pub mod cloudwatch;
 pub mod crawler;
 pub mod deployment;
 pub mod document;
@@ -21,6 +24,7 @@ pub mod event_source;
 pub mod faults;
 mod first_load;
 pub mod history;
+pub mod invoker;
 pub mod latency;
 #[cfg(test)]
 mod loss;

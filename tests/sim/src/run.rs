@@ -21,6 +21,8 @@ use crate::told::Told;
 use crate::world::{Options, World, digest};
 
 pub(crate) mod losses;
+#[cfg(test)]
+mod user;
 
 /// The shares of failing calls and of functions' runs that end somewhere. Each history has one of these pairs.
 const RATES: [(f64, f64); 4] = [(0.0, 0.0), (0.000_5, 0.01), (0.002, 0.05), (0.02, 0.1)];

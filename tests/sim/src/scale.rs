@@ -22,7 +22,7 @@ use serde_json::{Value as Json, json};
 use sitemap::time::When;
 
 use crate::deployment::{Deployment, PLAIN};
-use crate::event_source::Runs;
+use crate::invoker::Runs;
 use crate::runtime::Sim;
 pub use crate::world::Trouble;
 use crate::world::{Options, Shared, World};

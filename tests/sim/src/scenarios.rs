@@ -6,6 +6,7 @@
 mod archives;
 mod bulk;
 mod calls;
+mod ceilings;
 mod closing;
 mod departures;
 mod feed;

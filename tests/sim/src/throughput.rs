@@ -8,10 +8,13 @@
 //! - A table accepts twice the peak of an earlier half hour
 //!   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html>). AWS may let it grow
 //!   sooner, and promises no bursts beyond a partition's limit.
+//! - A maximum of a table's throughput bounds both kinds of calls
+//!   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode-max-throughput.html>).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::cloudwatch::CloudWatch;
 use crate::faults::Spell;
 use crate::runtime::Sim;
 
@@ -24,6 +27,9 @@ const UNIT_BYTES: [usize; 2] = [1_024, 4_096];
 /// Costs are counted in halves of a unit.
 const HALVES: u64 = 2;
 const MICROS: u64 = 1_000_000;
+/// The names of a table's metrics, by the kind of call.
+const THROTTLED: [&str; 2] = ["WriteThrottleEvents", "ReadThrottleEvents"];
+const CONSUMED: [&str; 2] = ["ConsumedWriteCapacityUnits", "ConsumedReadCapacityUnits"];
 /// The seconds whose mean is a peak. AWS does not document the period.
 const PEAK_SECONDS: u64 = 60;
 /// The seconds after which a peak counts as an earlier one.
@@ -59,6 +65,9 @@ pub struct Throughput {
     /// The time in which only a tenth is left.
     throttled: Spell,
     state: Arc<Mutex<State>>,
+    /// The table's name in the template.
+    name: &'static str,
+    cloudwatch: CloudWatch,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +78,8 @@ struct State {
     throttled: u64,
     /// The consumed write and read units so far, in halves of a unit.
     taken: [u64; 2],
+    /// The maximum of write units, and of read units, per second.
+    most: Option<u64>,
 }
 
 /// The consumption that is not yet restored, in millionths of half a unit.
@@ -131,7 +142,23 @@ impl Throughput {
             divisor,
             throttled: Spell::never(),
             state: Arc::default(),
+            name: "",
+            cloudwatch: CloudWatch::default(),
         }
+    }
+
+    /// Returns the same throughput of the table with this name in the template, which is noted there.
+    pub(crate) fn noted_in(self, cloudwatch: CloudWatch, name: &'static str) -> Self {
+        Self {
+            name,
+            cloudwatch,
+            ..self
+        }
+    }
+
+    /// Sets the maximum of write units, and of read units, per second.
+    pub(crate) fn set_most(&self, most: Option<u64>) {
+        self.lock().most = most;
     }
 
     /// Returns the growth of the table.
@@ -197,6 +224,7 @@ impl Throughput {
         if !is_left {
             state.throttled += 1;
             drop(state);
+            self.cloudwatch.note(THROTTLED[kind], self.name, 1.0);
             self.sim.note_fault();
         }
         is_left
@@ -233,10 +261,14 @@ impl Throughput {
         state.table[kind].level += total * MICROS;
         state.growth[kind].take(now, total);
         state.taken[kind] += total;
+        drop(state);
+        let units = total as f64 / HALVES as f64;
+        self.cloudwatch.note(CONSUMED[kind], self.name, units);
     }
 
     fn left_of_table(&self, state: &mut State, kind: usize, now: u64) -> bool {
         let limit = state.growth[kind].limit(TABLE_UNITS[kind] / self.divisor);
+        let limit = limit.min(state.most.unwrap_or(u64::MAX));
         state.table[kind].left(now, self.left(limit))
     }
 

@@ -1,5 +1,7 @@
 //! A deployment in a simulated world.
 
+mod ceilings;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,7 +11,7 @@ use engine::content::Content;
 use engine::content::json_of;
 use engine::error::EngineError;
 use engine::keys::{self, Mark};
-use engine::metrics::Metrics;
+use engine::metrics::{DIMENSION, FAILURES_WAITING, Metrics};
 use engine::reconcile::{KnownSites, Reconciler};
 use engine::regenerate::index::IndexLimits;
 use engine::regenerate::{Regenerator, subject};
@@ -30,12 +32,14 @@ use sitemap::stylesheet::shard_frame;
 use table::{Item, MemoryTable, Scan, Schema, Table, Value};
 
 use crate::audit::{Objects as Published, Row, Rows};
+use crate::cloudwatch::CloudWatch;
 use crate::deployment::Deployment;
 use crate::endpoint::Endpoint;
-use crate::event_source::{Function, Invoker, Runs, Stream};
+use crate::event_source::{Function, Stream};
 use crate::faults::{Faults, Spell};
 use crate::first_load;
 use crate::history::{KNOWN, SITES};
+use crate::invoker::{Callee, Invoker, Runs};
 use crate::latency::{Latency, Stamps};
 use crate::price::Usage;
 use crate::public::SimPublic;
@@ -45,6 +49,8 @@ use crate::tables::{SimObjects, SimTable};
 use crate::template::{Mapping, TEMPLATE};
 use crate::throughput::{Growth, Kind, Throughput};
 use crate::watch::{Changes, Watch};
+
+pub use self::ceilings::Ceiled;
 
 /// One of this number of worlds with faults has an outage of a service.
 const OUTAGE_ONE_IN: u64 = 4;
@@ -157,6 +163,8 @@ pub struct World {
     faults: Faults,
     /// When the functions were started.
     begun: Option<Duration>,
+    /// The metrics, if they are measured.
+    cloudwatch: CloudWatch,
     /// A token that each running sweep of the clock has a reference to, and the clock itself.
     sweeps: Arc<()>,
 }
@@ -226,8 +234,13 @@ impl World {
             false => Spell::never(),
         };
         let throttled = [Spell::never(), spell(Trouble::Throttled), Spell::never()];
+        let cloudwatch = CloudWatch::default();
+        let mut names = ["ContentTable", "SitemapTable", "SourceTable"].into_iter();
         let throughput = throttled.map(|throttled| {
-            Throughput::new(sim.clone(), deployment.throughput).with_throttled(throttled)
+            let name = names.next().unwrap_or_default();
+            Throughput::new(sim.clone(), deployment.throughput)
+                .with_throttled(throttled)
+                .noted_in(cloudwatch.clone(), name)
         });
         let behind = |number: usize, table: &MemoryTable| -> Arc<dyn Table> {
             // The user's table fails as the content table does.
@@ -244,7 +257,8 @@ impl World {
         let invoker = Invoker::new(sim.clone(), options.runs, deployment.concurrency);
         let invoker = invoker
             .with_stops(spell(Trouble::Stops))
-            .with_stalls(deployment.stalls);
+            .with_stalls(deployment.stalls)
+            .noted_in(cloudwatch.clone());
         let sources = source.as_ref().map(|source| {
             [
                 behind(2, source),
@@ -294,6 +308,7 @@ impl World {
             watch,
             faults,
             begun: None,
+            cloudwatch,
             sweeps: Arc::default(),
         }
     }
@@ -385,15 +400,22 @@ impl World {
     }
 
     fn connect(&self, stream: usize, function: &Function) {
-        let (faults, invoker, splits) = (&self.faults, &self.invoker, self.deployment.splits);
-        self.streams[stream].connect(self.mappings[stream], faults, splits, invoker, function);
+        let (faults, splits) = (&self.faults, self.deployment.splits);
+        let callee = match stream {
+            1 => Callee::Regenerate,
+            _ => Callee::Ingest,
+        };
+        let invoker = self.invoker.clone().of(callee);
+        self.streams[stream].connect(self.mappings[stream], faults, splits, &invoker, function);
     }
 
     /// Calls `sweep` regularly from now on, as the clock does.
     pub(crate) fn begin_clock(&self) {
         let [_, _, sweeps] = self.functions.clone();
         let sim = self.sim.clone();
-        let (endpoint, invoker) = (self.endpoint.clone(), self.invoker.clone());
+        let invoker = self.invoker.clone().of(Callee::Sweep);
+        let endpoint = self.endpoint.clone();
+        let (streams, cloudwatch) = (self.streams.clone(), self.cloudwatch.clone());
         let running = Arc::clone(&self.sweeps);
         let (period, timeout) = (TEMPLATE.sweep_period, TEMPLATE.sweep_timeout);
         let audits = self.deployment.audit_times();
@@ -419,8 +441,12 @@ impl World {
                 let mut pause = Duration::from_secs(1);
                 while sim.elapsed() - begun < TEMPLATE.sweep_event_age {
                     if let Some(place) = invoker.place() {
-                        drop(invoker.invoke(timeout, swept).await);
+                        let swept = invoker.invoke(timeout, swept).await;
                         drop(place);
+                        if swept.is_some() {
+                            let waiting: usize = streams.iter().map(Stream::failures).sum();
+                            cloudwatch.note(FAILURES_WAITING.name(), DIMENSION, waiting as f64);
+                        }
                         break;
                     }
                     sim.sleep(pause).await;
