@@ -28,9 +28,10 @@ ROOT = HERE.parent.parent
 # What the template calls the functions' processors, and what cargo calls their target.
 ARCHITECTURES = {"arm64": "aarch64-unknown-linux-gnu", "x86_64": "x86_64-unknown-linux-gnu"}
 TARGETS = (*ARCHITECTURES.values(), "aarch64-apple-darwin", "x86_64-apple-darwin")
-# What `sam build` calls a function, and its folder in the template.
-FUNCTIONS = {"IngestFunction": "ingest", "RegenerateFunction": "regenerate", "HttpFunction": "http", "SweepFunction": "sweep"}
-NESTED = ("cdn.yaml", "monitoring.yaml", "us-east-1.yaml")
+# What `sam build` calls a function, and its folder in the template. One is of a nested stack.
+FUNCTIONS = {"IngestFunction": "ingest", "RegenerateFunction": "regenerate", "HttpFunction": "http", "SweepFunction": "sweep",
+             "Redirects/RedirectsFunction": "redirects"}
+NESTED = ("cdn.yaml", "monitoring.yaml", "redirects.yaml", "us-east-1.yaml")
 # Sections of samconfig.toml that need the sources.
 ONLY_WITH_SOURCES = ("build", "validate")
 # An ELF file's machine, at byte 18: which processor a program is for.
@@ -78,9 +79,20 @@ def replaced(text, old, new, times, name):
     return text.replace(old, new)
 
 
+def without_builds(template, functions, name):
+    """A template of which so many functions are built."""
+    return replaced(template, "      BuildMethod: rust-cargolambda\n", "      SkipBuild: true\n", functions, name)
+
+
+def nested_template(name):
+    """A template of infra for functions that are built."""
+    template = (ROOT / "infra" / name).read_text()
+    return without_builds(template, 1, name) if name == "redirects.yaml" else template
+
+
 def built_template(template, architecture):
     """template.yaml for functions that are built: nothing is left to build, and no other processor can be chosen."""
-    template = replaced(template, "      BuildMethod: rust-cargolambda\n", "      SkipBuild: true\n", len(FUNCTIONS), "template.yaml")
+    template = without_builds(template, sum("/" not in logical for logical in FUNCTIONS), "template.yaml")
     return replaced(template, "    Default: arm64\n    AllowedValues: [arm64, x86_64]\n",
                     f"    Default: {architecture}\n    AllowedValues: [{architecture}]\n"
                     f"    ConstraintDescription: must be {architecture}, for which the functions of this bundle are built\n",
@@ -143,7 +155,7 @@ def bundle(architecture, built, out):
         "template.yaml": (built_template(template, architecture).encode(), False),
         "samconfig.toml": (without_sources((ROOT / "samconfig.toml").read_text()).encode(), False),
     }
-    files |= {f"infra/{nested}": ((ROOT / "infra" / nested).read_bytes(), False) for nested in NESTED}
+    files |= {f"infra/{nested}": (nested_template(nested).encode(), False) for nested in NESTED}
     written(out, f"{name}.zip", archive.zipped(name, files))
     written(out, f"{name}.cdx.json", files["sbom.cdx.json"][0])
 

@@ -62,7 +62,7 @@ class Stack:
     def __init__(self, path, **parameters):
         self.template = yaml.load((ROOT / path).read_text(), Template)
         self.parameters = parameters
-        if unknown := set(parameters) ^ set(self.template["Parameters"]):
+        if unknown := set(parameters) ^ set(self.template.get("Parameters", {})):
             raise ValueError(f"{path}: parameters that only one side has: {sorted(unknown)}")
         self.pseudo = {"AWS::StackName": "waymark", "AWS::StackId": "arn:aws:cloudformation:r:1:stack/waymark/0", "AWS::NoValue": NOTHING,
                        "AWS::Partition": "aws", "AWS::AccountId": "1"}
@@ -125,17 +125,26 @@ class Stack:
 
 
 class ViewerRequest:
-    """The viewer-request function, in a process of node while it is entered."""
+    """The viewer-request function, in a process of node while it is entered. `pairs` is its key value store
+    (functions-custom-methods.html: get() throws if there is no such key)."""
 
     LOOP = """
-        const source = JSON.parse(process.argv[1]);
-        const handler = new Function(source + '; return handler;')();
-        require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-            console.log(JSON.stringify(handler(JSON.parse(line))));
+        const source = JSON.parse(process.argv[1]).replace(/^import (\\w+) from '(\\w+)';$/gm, 'const $1 = modules.$2;');
+        let pairs = {};
+        const get = async (key) => {
+            if (!Object.hasOwn(pairs, key)) throw new Error('KeyNotFound');
+            return pairs[key];
+        };
+        const modules = { cloudfront: { kvs: () => ({ get }) }, crypto: require('crypto') };
+        const handler = new Function('modules', source + '; return handler;')(modules);
+        require('readline').createInterface({ input: process.stdin }).on('line', async (line) => {
+            const said = JSON.parse(line);
+            pairs = said.pairs;
+            console.log(JSON.stringify(await handler(said.event)));
         });"""
 
     def __init__(self, source):
-        self.source = source
+        self.source, self.pairs = source, {}
 
     def __enter__(self):
         self.process = subprocess.Popen(["node", "-e", self.LOOP, json.dumps(self.source)], text=True, bufsize=1,
@@ -148,7 +157,8 @@ class ViewerRequest:
 
     def __call__(self, request):
         with processes.limit(self.process, FUNCTION_SECONDS, f"answered {request}"):
-            self.process.stdin.write(json.dumps({"version": "1.0", "request": request}) + "\n")
+            said = {"event": {"version": "1.0", "request": request}, "pairs": self.pairs}
+            self.process.stdin.write(json.dumps(said) + "\n")
             line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"the viewer-request function failed on {request}")
@@ -223,7 +233,7 @@ class Cdn:
         """What a viewer gets; None if it is the site's alone to answer."""
         path, _, query = url.partition("?")
         behaviour = self.behaviour(path)
-        if behaviour["TargetOriginId"] == "site":
+        if behaviour["TargetOriginId"] == "site" and not behaviour.get("FunctionAssociations"):
             return None
         # DownloadDistValuesCacheBehavior.html: the default is GET and HEAD.
         if method not in behaviour.get("AllowedMethods", ["GET", "HEAD"]):
@@ -232,6 +242,8 @@ class Cdn:
         pairs = [tuple(pair.partition("=")[::2]) for pair in query.split("&") if pair]
         function = self.functions[behaviour["FunctionAssociations"][0]["FunctionARN"]]
         request = function({"method": method, "uri": path, "querystring": fields(pairs), "headers": fields(headers), "cookies": {}})
+        if behaviour["TargetOriginId"] == "site":
+            return self.answered_early(request)
         if group := self.groups.get(behaviour["TargetOriginId"]):
             return self.failed_over(group, behaviour, request, query)
         policy = self.policy(behaviour)
@@ -250,6 +262,14 @@ class Cdn:
             self.kept[key] = answer, self.now + self.lifetime(answer, policy)
         status, sent, body = answer
         return Answer(status, self.headers(sent, behaviour), body, hit)
+
+    def answered_early(self, answer):
+        """What a function answers in place of the site (writing-function-code.html): nothing of it is cached. None if it returns the
+        request."""
+        if "statusCode" not in answer:
+            return None
+        headers = {name: one["value"] for name, one in answer["headers"].items()}
+        return Answer(answer["statusCode"], headers, answer.get("body", "").encode(), False)
 
     def failed_over(self, group, behaviour, request, query):
         """What a viewer gets of an origin group (high_availability_origin_failover.html): the second member is asked if the first

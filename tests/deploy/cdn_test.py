@@ -5,7 +5,9 @@
 
 Needs PyYAML and node. What is published on two sites must reach each viewer as the stack itself answers it, whatever other
 viewers sent before, with each cache policy and each choice of paths; and no path of a site's pages may be taken."""
+import collections
 import gzip
+import hashlib
 import http.client
 import itertools
 import json
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 
 from cdn import MANAGED, ROOT, Cdn, Stack, processes
 
@@ -64,12 +67,28 @@ PAGES = """
 def parameters(**changed):
     return {"HttpFunctionArn": "arn", "HttpFunctionUrl": "https://f.lambda-url.r.on.aws/", "HttpAuth": "AWS_IAM", "Aliases": SITE,
             "CertificateArn": "arn", "SiteOrigin": "origin.example.com", "RobotsTxt": "generated", "LlmsTxt": "site", "IndexNowKey": KEY, "LogBucket": "",
-            "MovedPaths": "", "MovedStatus": "404", "CdnPaths": "all", "CdnCachePolicy": OWN, "CdnHeadersPolicy": "own", "CdnWebAclArn": "",
+            "MovedPaths": "", "MovedStatus": "404", "RedirectStore": "", "CdnPaths": "all", "CdnCachePolicy": OWN, "CdnHeadersPolicy": "own", "CdnWebAclArn": "",
             "CdnPriceClass": "PriceClass_All"} | changed
 
 
 def stack(**changed):
     return Stack("infra/cdn.yaml", **parameters(**changed))
+
+
+# Where pages went: to an address, or None for those that are gone.
+DEPARTURES = {
+    f"https://{SITE}/blog/old/": f"https://{SITE}/1/", f"https://{SITE}/blog/gone/": None,
+    f"https://{SITE}/a/": f"https://{SITE}/b/#lost", f"https://{SITE}/b/": f"https://{SITE}/%63/", f"https://{SITE}/c/": f"https://{SITE}/2/#part",
+    f"https://{SITE}/to-gone/": f"https://{SITE}/blog/gone/", f"https://{SITE}/away/": "https://shop.example/?a=1&b=%222%22",
+    f"https://{SITE}/loop/": f"https://{SITE}/loop2/", f"https://{SITE}/loop2/": f"https://{SITE}/loop/",
+    f"https://{SITE}/caf%C3%A9/": f"https://{SITE}/3/", f"https://{SITE}/~old/": f"https://{SITE}/4/",
+    **{f"https://{SITE}/hop{n}/": f"https://{SITE}/hop{n + 1}/" for n in range(8)},
+}
+
+
+def redirect_key(loc):
+    """The key of an address in normal form, as shared/edge/tests/keeping/directed.rs has it."""
+    return f"{urllib.parse.urlsplit(loc).hostname}/{hashlib.sha256(loc.encode()).hexdigest()[:32]}"
 
 
 class Origin:
@@ -80,8 +99,8 @@ class Origin:
         dates = {"status": "published", "modified_at": "2026-01-02T03:04:05Z"}
         records = [{"id": f"site/{SITE}", "type": "site", "site": SITE, "indexnow_key": KEY, "not_found_page": NOT_FOUND}, {"id": f"site/{OTHER}", "type": "site", "site": OTHER}]
         records += [{"id": f"page/{site}/{n}", "type": "page", "url": f"https://{site}/{n}/", **dates} for site in [SITE, OTHER] for n in range(40)]
-        records += [{"id": "page/moved", "type": "page", "url": f"https://{SITE}/blog/old/", "moved_to": f"https://{SITE}/1/", **dates},
-                    {"id": "page/gone", "type": "page", "url": f"https://{SITE}/blog/gone/", "gone": True, **dates}]
+        records += [{"id": f"departed{n}", "type": "page", "url": loc, **({"moved_to": target} if target else {"gone": True}), **dates}
+                    for n, (loc, target) in enumerate(DEPARTURES.items())]
         content.write_text("".join(json.dumps(record) + "\n" for record in records))
         ports = ["--port", "0", "--dynamodb-port", "0", "--s3-port", "0"]
         with open(log, "w") as out, open(self.log, "w") as error:
@@ -337,6 +356,58 @@ class Behind(unittest.TestCase):
             cdn = Cdn(without, None)
             self.assertEqual(cdn.groups, {})
             self.assertNotIn("site-then-waymark", [one["TargetOriginId"] for one in cdn.behaviours()])
+
+    def redirects(self, **changed):
+        """A distribution with the store that the function redirects makes of the sites' rows (shared/edge/src/entry.rs)."""
+        cdn = Cdn(stack(RedirectStore="own", **changed), self.origin.address)
+        self.enterContext(cdn)
+        cdn.functions["RedirectRequest"].pairs = {SITE: "3600", OTHER: "3600"} | {
+            redirect_key(loc): target or "gone" for loc, target in DEPARTURES.items()}
+        return cdn
+
+    def test_what_departed_is_answered_before_the_site_is_asked_and_as_http_answers_it(self):
+        cdn, met = self.redirects(), collections.Counter()
+        spelled = ["/%62log/old/", "/blog/%6fld/", "/blog/ol%C3%A4/", "/blog/old/.", "//blog/old/", "/blog//old/", "/BLOG/old/", "/blog/old/%2f"]
+        paths = [urllib.parse.urlsplit(loc).path for loc in DEPARTURES] + spelled + [page for page in PAGES if "%" not in page]
+        for path, method, host in itertools.product(paths, ["GET", "HEAD"], [SITE, OTHER, SITE.upper(), f"{SITE}.:443", "none.example"]):
+            if cdn.behaviour(path)["TargetOriginId"] != "site":
+                continue
+            answer = cdn.get(path, method=method, host=host)
+            status, sent, body = self.origin.direct(path, host=host.lower().partition(":")[0].rstrip("."))
+            if answer is None:
+                met["site"] += 1
+                # A path that the function does not look up is left to the site, whatever became of its page.
+                self.assertTrue(status in (200, 404) or path in spelled, f"{host}{path} {status}")
+                continue
+            met[answer.status] += 1
+            self.assertEqual((answer.status, answer.body), (status, body if method == "GET" else b""), f"{host}{path}")
+            for name in ["location", "content-type", "cache-control", "x-robots-tag", "content-security-policy", "x-content-type-options"]:
+                self.assertEqual(answer.headers.get(name), sent.get(name), f"{host}{path} {name}")
+        self.assertTrue(met[301] > 8 and met[410] > 2 and met["site"] > 100, met)
+        self.assertEqual(cdn.asked, [], "http was not asked")
+
+    def test_all_else_is_the_sites_with_redirects_too(self):
+        cdn = self.redirects()
+        for url, method in [("/blog/old/?a=1", "GET"), ("/blog/old/", "POST"), ("/blog/old", "GET"), ("/blog/", "GET")]:
+            self.assertIsNone(cdn.get(url, method=method), f"{method} {url}")
+        cdn.functions["RedirectRequest"].pairs.pop(SITE) # which is closed
+        self.assertIsNone(cdn.get("/blog/old/"))
+        cdn.functions["RedirectRequest"].pairs = {}
+        self.assertIsNone(cdn.get("/blog/old/"))
+
+    def test_redirects_and_moved_paths_are_one_beside_the_other(self):
+        cdn = self.redirects(MovedPaths="/blog/*")
+        self.assertEqual([one["FunctionARN"] for path in ["/blog/old/", "/other/"] for one in cdn.behaviour(path)["FunctionAssociations"]],
+                         ["MovedRequest", "RedirectRequest"])
+        function = cdn.stack.resource("RedirectRequest")["FunctionConfig"]
+        self.assertEqual(function["KeyValueStoreAssociations"], [{"KeyValueStoreARN": "KeyValueStore"}])
+
+    def test_without_a_store_of_its_own_the_distribution_is_as_it_was(self):
+        arn = "arn:aws:cloudfront::123456789012:key-value-store/0-0"
+        for without in [stack(), stack(RedirectStore="own", SiteOrigin=""), stack(RedirectStore=arn)]:
+            for logical in ["RedirectRequest", "KeyValueStore"]:
+                self.assertIsNone(without.resource(logical))
+            self.assertNotIn("RedirectRequest", Cdn(without, None).functions)
 
     def test_headers_of_lambdas_do_not_reach_viewers(self):
         cdn = self.cdn()

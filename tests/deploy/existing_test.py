@@ -2,7 +2,7 @@
 """The parts of examples/distribution: they are those of infra/cdn.yaml, and do the same in a distribution that a site already has.
 
     existing_test.py [WAYMARK]     the binary [target/debug/waymark]
-    existing_test.py --write       writes infra/cdn/viewer-request.js into cloudformation.yaml
+    existing_test.py --write       writes infra/cdn/viewer-request.js into cloudformation.yaml, and redirect-request.js into redirects.yaml
 
 Needs PyYAML and node. tests/examples/distribution.py compares the parts for CDK and Terraform with those for CloudFormation."""
 import itertools
@@ -15,7 +15,7 @@ import tempfile
 import textwrap
 import unittest
 
-from cdn import MANAGED, ROOT, Cdn
+from cdn import MANAGED, ROOT, Cdn, Stack
 from cdn_test import BUCKET, CHROME, DOCUMENTS, FREE_BEHAVIOURS, NAVIGATION, OTHER, PAGES, PREFIX, SITE, WAYMARK, Origin, stack
 from existing import DISTRIBUTION, FOLDER, Existing
 
@@ -24,14 +24,16 @@ GUARD = f"{PREFIX}*"
 # Documents that stay the site's.
 SITES = {"/robots.txt", "/feed.atom", "/sitemap.css", "/0123abcd.txt"}
 TEMPLATE = ROOT / FOLDER / "cloudformation.yaml"
+REDIRECTS = ROOT / FOLDER / "redirects.yaml"
 SECONDS = 120
 
 
 def write():
-    code = textwrap.indent((ROOT / "infra/cdn/viewer-request.js").read_text(), " " * 8)
-    text, found = re.subn(r"(?<= FunctionCode: \|\n).*?(?=\n {2}\w)", lambda _: code, TEMPLATE.read_text(), flags=re.DOTALL)
-    assert found == 1, TEMPLATE
-    TEMPLATE.write_text(text)
+    for name, template in [("viewer-request.js", TEMPLATE), ("redirect-request.js", REDIRECTS)]:
+        code = textwrap.indent((ROOT / "infra/cdn" / name).read_text(), " " * 8)
+        text, found = re.subn(r"(?<= FunctionCode: \|\n).*?(?=\n(?: {2})?\w)", lambda _: code, template.read_text(), flags=re.DOTALL)
+        assert found == 1, template
+        template.write_text(text)
 
 
 class Parts(unittest.TestCase):
@@ -39,8 +41,14 @@ class Parts(unittest.TestCase):
         own, parts = stack(CdnCachePolicy="managed"), Existing()
         for logical in ["ViewerRequest", "HeadersPolicy", "OriginAccessControl", "UrlPermission", "FunctionPermission"]:
             self.assertEqual(parts.resource(logical), own.resource(logical), logical)
-        self.assertEqual(set(parts.stack.template["Resources"]), set(own.template["Resources"]) - {DISTRIBUTION, "CachePolicy", "MovedRequest"})
+        self.assertEqual(set(parts.stack.template["Resources"]), set(own.template["Resources"]) - {DISTRIBUTION, "CachePolicy", "MovedRequest", "KeyValueStore", "RedirectRequest"})
         self.assertIn((ROOT / "infra/cdn/viewer-request.js").read_text(), parts.resource("ViewerRequest")["FunctionCode"])
+
+    def test_the_resources_for_redirects_are_those_of_the_stacks_own_distribution(self):
+        own, parts = stack(RedirectStore="own"), Stack(f"{FOLDER}/redirects.yaml")
+        self.assertEqual(set(parts.template["Resources"]), {"KeyValueStore", "RedirectRequest"})
+        for logical in parts.template["Resources"]:
+            self.assertEqual(parts.resource(logical), own.resource(logical), logical)
 
     def test_the_origin_is_the_stacks(self):
         config = stack().resource(DISTRIBUTION)["DistributionConfig"]

@@ -12,15 +12,16 @@ import yaml
 from policy_sentry.querying.actions import get_action_data
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TEMPLATES = ("template.yaml", "infra/cdn.yaml", "infra/monitoring.yaml", "infra/us-east-1.yaml", "examples/eventbridge/template.yaml",
-             "examples/step-functions/template.yaml", "examples/distribution/cloudformation.yaml")
+TEMPLATES = ("template.yaml", "infra/cdn.yaml", "infra/monitoring.yaml", "infra/us-east-1.yaml", "infra/redirects.yaml", "examples/eventbridge/template.yaml",
+             "examples/step-functions/template.yaml", "examples/distribution/cloudformation.yaml", "examples/distribution/redirects.yaml")
 
 # What a resource is, by the end of its name in the templates. The first that fits counts.
 KINDS = (
     (r"/stream/\*$|StreamArn$", "stream"),
     (r"LogGroup\.Arn$", "log-stream"), # the ARN of a log group ends in :*, which is its streams
     (r"Bucket\.Arn\}?/.*$", "object"),
-    (r"Bucket\.Arn$", "bucket"),
+    (r"Bucket\.Arn$|:s3:::\$\{\w+\}$", "bucket"),
+    (r"StoreArn$", "key-value-store"),
     (r"Table\.Arn$|:table/\$\{\w+\}$", "table"),
     (r"KeyArn$", "key"),
     (r"Queue\.Arn$|Failures\.Arn$", "queue"),
@@ -109,7 +110,7 @@ def arn_kind(arn):
     """What an ARN of the reference is, in the words of `KINDS`."""
     for pattern, name in ((r"^\*$", ""), (r":s3:::\$\{BucketName\}/", "object"), (r":s3:::\$\{BucketName\}$", "bucket"),
                           (r"/stream/", "stream"), (r":log-stream:", "log-stream"), (r":log-group:[^:]*$", "log-group"),
-                          (r":dynamodb:[^/]*:table/\$\{TableName\}$", "table"), (r":kms:.*:key/", "key"), (r":sqs:", "queue")):
+                          (r":dynamodb:[^/]*:table/\$\{TableName\}$", "table"), (r":kms:.*:key/", "key"), (r":sqs:", "queue"), (r":key-value-store/", "key-value-store")):
         if re.search(pattern, arn):
             return name
     return arn

@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/log.md"
 # What runs in AWS.
-SOURCES = [file for folder in ["shared/aws/src", "shared/engine/src", "shared/front/src", "functions"]
+SOURCES = [file for folder in ["shared/aws/src", "shared/edge/src", "shared/engine/src", "shared/front/src", "functions"]
            for file in sorted((ROOT / folder).rglob("*.rs"))]
 CALL = re.compile(r"\b(info|warn|error)!\(")
 # Strings, and what opens and closes.

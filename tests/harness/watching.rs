@@ -155,13 +155,14 @@ fn is_met(template: &Value, name: &str, monitoring: Monitoring) -> bool {
     holds(template, condition, monitoring)
 }
 
-/// Returns whether a condition on the level holds. No paths of the site are Waymark's (`MovedPaths`), as by default.
+/// Returns whether a condition on the level holds. No paths of the site are Waymark's (`MovedPaths`), and no redirects
+/// are at the edge, as by default.
 fn holds(template: &Value, condition: &Value, monitoring: Monitoring) -> bool {
     let text = |value: &Value| match value {
         Value::Tagged(reference) if reference.tag == "!Ref" => match reference.value.as_str() {
             Some("Monitoring") => monitoring.name().to_owned(),
             // The defaults. A topic costs nothing, and the mails of alarms are few.
-            Some("MovedPaths" | "AlarmEmail") => String::new(),
+            Some("MovedPaths" | "RedirectsFunction" | "AlarmEmail") => String::new(),
             other => panic!("{other:?}: not a parameter of what is watched"),
         },
         value => value.as_str().expect("a text").to_owned(),

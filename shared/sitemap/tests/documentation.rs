@@ -80,14 +80,24 @@ fn the_reference_lists_every_reason_to_exclude_a_page() {
     assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), expected);
 }
 
-/// Returns a private constant of the engine, on which this crate does not depend.
-fn urls_a_request() -> u64 {
-    let source = include_str!("../../engine/src/sweep/notices.rs");
+/// Returns a constant from the source of a crate on which this one does not depend.
+fn constant(source: &str, name: &str) -> u64 {
     let (_, value) = source
-        .split_once("const MAX_URLS: usize = ")
+        .split_once(&format!("const {name}: usize = "))
         .expect("the constant");
     let (value, _) = value.split_once(';').expect("its end");
     value.replace('_', "").parse().expect("a number")
+}
+
+fn urls_a_request() -> u64 {
+    constant(
+        include_str!("../../engine/src/sweep/notices.rs"),
+        "MAX_URLS",
+    )
+}
+
+fn keys_an_update() -> u64 {
+    constant(include_str!("../../edge/src/port.rs"), "MAX_CHANGED_KEYS")
 }
 
 #[test]
@@ -176,6 +186,7 @@ fn the_limits_are_those_of_the_code() {
         ),
         ("bytes of a key in it", size(redirects::MAX_KEY_BYTES)),
         ("bytes of a value in it", size(redirects::MAX_VALUE_BYTES)),
+        ("keys of one update of it", keys_an_update()),
         (
             "characters of a line of Apache's text map",
             size(redirects::APACHE_LINE),

@@ -19,6 +19,7 @@ fn the_template_fits_into_a_request() {
         "template.yaml",
         "infra/cdn.yaml",
         "infra/monitoring.yaml",
+        "infra/redirects.yaml",
         "infra/us-east-1.yaml",
     ] {
         let bytes = file(path).len();
@@ -97,6 +98,21 @@ fn what_cannot_work_is_refused_before_anything_is_created() {
         refused_by(&[mail, ("Monitoring", "none")]),
         ["MailIsOfAlarms"]
     );
+    // Both are of a site behind the distribution.
+    let site = ("SiteOrigin", "origin.example.com");
+    for (asked, rule) in [
+        (("MovedPaths", "/blog/*"), "MovedPathsAreOfASite"),
+        (("RedirectStore", "own"), "RedirectStoreIsOfASite"),
+    ] {
+        assert!(refused_by(&[asked, site]).is_empty());
+        assert_eq!(refused_by(&[asked]), [rule]);
+        assert_eq!(
+            refused_by(&[asked, site, ("Distribution", "false")]),
+            [rule]
+        );
+    }
+    let store = "arn:aws:cloudfront::123456789012:key-value-store/0-0";
+    assert!(refused_by(&[("RedirectStore", store), ("Distribution", "false")]).is_empty());
     // What belongs together.
     let source = [
         ("SourceTable", "pages"),

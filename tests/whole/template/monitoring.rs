@@ -158,7 +158,8 @@ fn the_parameter_has_the_levels_of_the_code_and_each_function_gets_it() {
     let given = &template["Resources"]["MonitoringStack"]["Properties"]["Parameters"];
     assert_eq!(names(given), names(&nested["Parameters"]));
     for name in names(given) {
-        let made = ["Stack", "AlarmEmail", "AlarmTopicArn"].contains(&name.as_str())
+        let made = ["Stack", "RedirectsFunction", "AlarmEmail", "AlarmTopicArn"]
+            .contains(&name.as_str())
             || given[name.as_str()].as_str() == Some(name.as_str());
         assert!(made, "{name} is what it is called");
     }

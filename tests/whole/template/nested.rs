@@ -113,6 +113,11 @@ fn the_distribution_keys_by_what_answers_depend_on_and_may_call_the_function() {
     );
     let moved = &resources["MovedRequest"]["Properties"]["FunctionCode"];
     assert_eq!(moved.as_str().unwrap(), file("infra/cdn/moved-request.js"));
+    let redirects = &resources["RedirectRequest"]["Properties"]["FunctionCode"];
+    assert_eq!(
+        redirects.as_str().unwrap(),
+        file("infra/cdn/redirect-request.js")
+    );
     assert!(file("infra/cdn/moved-request.js").contains(front::SITE_HOST_HEADER));
     assert!(code.contains(&format!("const PREFIX = '{}';", front::EDGE_PREFIX)));
     assert!(code.contains(&format!("headers['{}']", front::SITE_HOST_HEADER)));
@@ -165,6 +170,17 @@ fn the_headers_policy_is_one_that_cloudfront_takes() {
         Some(false),
         "http knows better"
     );
+}
+
+#[test]
+fn the_stack_passes_every_parameter_of_the_redirects() {
+    let (redirects, template) = (read("infra/redirects.yaml"), read("template.yaml"));
+    let stack = &template["Resources"]["Redirects"];
+    assert_eq!(stack["Condition"], "HasRedirects");
+    let passed = &stack["Properties"]["Parameters"];
+    assert_eq!(names(passed), names(&redirects["Parameters"]));
+    let output = redirects["Outputs"]["FunctionName"]["Value"].as_str();
+    assert_eq!(output, Some("RedirectsFunction"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use sitemap::record::Departure;
 use sitemap::redirects::Departed;
 use table::{Item, Query};
 
-use super::key::{Key, RowKey, escape, key, page_parts, sha256_hex, unescape};
+use super::key::{HASH_DIGITS, Key, RowKey, escape, key, page_parts, sha256_hex, unescape};
 use super::table::{SitemapTable, damaged, item_key};
 use crate::error::EngineError;
 
@@ -50,6 +50,15 @@ fn file_in(sk: &str) -> Option<u32> {
 
 fn file_digits(file: u32) -> String {
     format!("{file:0FILE_DIGITS$x}")
+}
+
+/// Returns the site and the hash of the address whose row has this key. Returns `None` if the key is another row's.
+#[must_use]
+pub fn departed_address(pk: &str, sk: &str) -> Option<(String, String)> {
+    match RowKey::parse(pk, sk)? {
+        RowKey::Departed(site, _) => Some((site, sk.to_owned())),
+        _ => None,
+    }
 }
 
 /// Returns the key of the row whose writing has a file published.
@@ -140,23 +149,31 @@ impl SitemapTable {
     /// skipped.
     pub async fn departures_of(&self, site: &str) -> Result<Vec<Departed>, EngineError> {
         let mut departures = Vec::new();
-        for digit in 0..16_u8 {
-            let query = Query::of(partition(site, &format!("{digit:x}")));
-            let mut after = None;
-            loop {
-                let page = self.page(Query {
-                    after,
-                    ..query.clone()
-                });
-                let page = page.await?;
-                departures.extend(departures_in(site, &page.items));
-                after = page.next;
-                if after.is_none() {
-                    break;
-                }
-            }
+        for digit in HASH_DIGITS {
+            departures.extend(self.departures_under(site, digit).await?);
         }
         Ok(departures)
+    }
+
+    /// Returns the departures of a site from addresses whose hashes begin with this digit, as [`SitemapTable::departures_of`].
+    pub async fn departures_under(
+        &self,
+        site: &str,
+        digit: char,
+    ) -> Result<Vec<Departed>, EngineError> {
+        let items = self.all(Query::of(partition(site, &digit.to_string())));
+        Ok(departures_in(site, &items.await?).collect())
+    }
+
+    /// Returns the departure of a site from the address whose hash begins with these digits, read consistently. Enough of them name
+    /// one address. A row that cannot be read counts as none.
+    pub async fn departure(&self, site: &str, hash: &str) -> Result<Option<Departed>, EngineError> {
+        let Some(digit) = hash.get(..1) else {
+            return Ok(None);
+        };
+        let query = Query::of(partition(site, digit)).beginning_with(hash);
+        let found = self.first(query.limited(1)).await?;
+        Ok(departures_in(site, &found).next())
     }
 
     /// Has a file published, by the event of a written row.

@@ -2,7 +2,7 @@
 
 pub use super::audit::{audit, sums};
 pub use super::claim::{claim, is_claim_of, ousted, waiter};
-pub use super::departed::{departed, departure_call};
+pub use super::departed::{departed, departed_address, departure_call};
 pub use super::entry::{entry, segment};
 pub use super::feed::{feed, feed_partition};
 pub use super::group::{MEMBER, group_calls, group_member, group_partition, group_waiter};
