@@ -1,27 +1,28 @@
 //! `waymark mapping --suggest`: proposes a mapping for a sample of items, from their names, shapes and units of times.
 //!
-//! A proposal is a begin for its user, who knows what the items mean. Whatever the sample does not show is said beside it.
+//! A proposal is a start for its user, who knows what the items mean. It says which parts the sample does not show.
+
+mod names;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Map, Value, json};
-use sitemap::record::is_type_name;
-use sitemap::time::When;
 
+use self::names::{
+    CREATED, FLAGS, HIDDEN, IMAGE_URLS, IMAGES, KINDS, PARTITION_KEYS, SLUGS, SORT_KEYS, STATES,
+    TERMS, TEXTS, TIMES, URLS,
+};
+use self::values::{
+    Attribute, Time, attributes, flags, is_flag, meant, number, text, time, type_name,
+};
 use super::Item;
 
 /// The origin of addresses if the sample has none, and nobody gives one.
 const ORIGIN: &str = "https://www.example.com";
 /// Marks of a kind of items have at most so many values.
 const MAX_KINDS: usize = 10;
-/// What a mapping accepts as a time (docs/MAPPING.md, Times): counts from 1990 to 2199, in seconds.
-const PLAUSIBLE: std::ops::RangeInclusive<f64> = 631_152_000.0..=7_258_118_400.0;
-const UNITS: [(&str, f64); 3] = [
-    ("seconds", 1.0),
-    ("milliseconds", 1e3),
-    ("microseconds", 1e6),
-];
 /// The statuses of a record.
 const STATUSES: [&str; 7] = [
     "published",
@@ -33,76 +34,6 @@ const STATUSES: [&str; 7] = [
     "error",
 ];
 
-// Names of attributes, without `_` and `-` and in lower case, the likeliest first.
-const KINDS: [&str; 9] = [
-    "dynamodeentity",
-    "edbe",
-    "en",
-    "entity",
-    "entitytype",
-    "type",
-    "kind",
-    "model",
-    "et",
-];
-const URLS: [&str; 4] = ["url", "permalink", "link", "href"];
-const SLUGS: [&str; 5] = ["slug", "path", "urlpath", "uri", "handle"];
-const STATES: [&str; 3] = ["status", "state", "poststatus"];
-const FLAGS: [&str; 5] = ["published", "ispublished", "live", "ispublic", "visible"];
-const HIDDEN: [&str; 5] = [
-    "noindex",
-    "hidden",
-    "ishidden",
-    "unlisted",
-    "excludefromsitemap",
-];
-const TEXTS: [(&str, &[&str]); 4] = [
-    ("title", &["title", "headline", "name"]),
-    ("description", &["description", "summary", "excerpt"]),
-    ("canonical_url", &["canonicalurl", "canonical"]),
-    ("language", &["language", "lang", "locale"]),
-];
-const TIMES: [(&str, &[&str]); 3] = [
-    (
-        "modified_at",
-        &[
-            "modifiedat",
-            "updatedat",
-            "lastmodified",
-            "modified",
-            "updated",
-            "lastupdated",
-            "md",
-        ],
-    ),
-    (
-        "published_at",
-        &["publishedat", "publishdate", "pubdate", "publishedon"],
-    ),
-    (
-        "expires_at",
-        &["expiresat", "expires", "expiry", "unpublishat"],
-    ),
-];
-const CREATED: [&str; 4] = ["createdat", "created", "ct", "date"];
-const IMAGES: [&str; 8] = [
-    "images",
-    "photos",
-    "gallery",
-    "media",
-    "image",
-    "heroimage",
-    "cover",
-    "thumbnail",
-];
-const IMAGE_URLS: [&str; 4] = ["url", "src", "href", "uri"];
-const TERMS: [(&str, &[&str]); 2] = [
-    ("tag", &["tags", "tag", "keywords"]),
-    ("category", &["categories", "category", "section"]),
-];
-const PARTITION_KEYS: [&str; 3] = ["pk", "id", "partitionkey"];
-const SORT_KEYS: [&str; 3] = ["sk", "sortkey", "rangekey"];
-
 /// A proposed mapping.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Suggestion {
@@ -110,15 +41,6 @@ pub struct Suggestion {
     pub mapping: Value,
     /// What the sample does not show, a sentence each.
     pub unsure: Vec<String>,
-}
-
-/// An attribute of the items, or a member of one that is a map.
-struct Attribute<'a> {
-    path: String,
-    /// Its name without `_` and `-`, in lower case.
-    name: String,
-    /// Its values, without NULL and empty texts.
-    values: Vec<&'a AttributeValue>,
 }
 
 /// Proposes a mapping for items. `key` has the table's key if it is known: names, and `S`, `N` or `B`. `origin` is that of the
@@ -539,139 +461,5 @@ impl<'a> Suggesting<'a> {
             self.fields
                 .insert("terms".to_owned(), json!({"object": terms}));
         }
-    }
-}
-
-/// Returns the attributes of items, and the members of those that are maps, the attributes first. Names with dots are left out.
-fn attributes(items: &[Item]) -> Vec<Attribute<'_>> {
-    let mut found: BTreeMap<(usize, String), (String, Vec<&AttributeValue>)> = BTreeMap::new();
-    let mut add = |depth: usize, path: String, name: &str, value| {
-        let values = &mut found
-            .entry((depth, path))
-            .or_insert_with(|| (plain_name(name), Vec::new()))
-            .1;
-        if !is_absent(value) {
-            values.push(value);
-        }
-    };
-    for item in items {
-        for (name, value) in item.iter().filter(|(name, _)| !name.contains('.')) {
-            add(0, name.clone(), name, value);
-            for (member, value) in value.as_m().ok().into_iter().flatten() {
-                if !member.contains('.') {
-                    add(1, format!("{name}.{member}"), member, value);
-                }
-            }
-        }
-    }
-    let found = found.into_iter();
-    found
-        .map(|((_, path), (name, values))| Attribute { path, name, values })
-        .collect()
-}
-
-fn plain_name(name: &str) -> String {
-    name.chars()
-        .filter(|c| !matches!(c, '_' | '-'))
-        .flat_map(char::to_lowercase)
-        .collect()
-}
-
-fn is_absent(value: &AttributeValue) -> bool {
-    value.as_null().is_ok() || value.as_s().is_ok_and(String::is_empty)
-}
-
-fn text(value: &AttributeValue) -> Option<String> {
-    value.as_s().ok().cloned()
-}
-
-fn number(value: &AttributeValue) -> Option<f64> {
-    let text = value.as_n().or_else(|_| value.as_s()).ok()?;
-    text.parse().ok()
-}
-
-fn is_flag(value: &AttributeValue) -> bool {
-    value.as_bool().is_ok()
-        || value
-            .as_n()
-            .is_ok_and(|number| matches!(number.as_str(), "0" | "1"))
-}
-
-/// Returns the names of yes and no among flags.
-fn flags(values: &[&AttributeValue]) -> (&'static str, &'static str) {
-    match values.iter().any(|value| value.as_n().is_ok()) {
-        true => ("1", "0"),
-        false => ("true", "false"),
-    }
-}
-
-/// Returns what a status of another system probably means: published, or a draft if that is not known.
-fn meant(state: &str) -> &'static str {
-    match state.to_lowercase().as_str() {
-        "published" | "publish" | "public" | "live" | "active" | "online" | "visible" => {
-            "published"
-        }
-        _ => "draft",
-    }
-}
-
-/// Returns the name of a type for a kind of items: in lower case, with hyphens in place of what a name may not have.
-fn type_name(kind: &str) -> String {
-    let name: String = kind
-        .to_lowercase()
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '_' {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect();
-    let name = name.trim_matches('-').to_owned();
-    if is_type_name(&name) {
-        name
-    } else {
-        "page".to_owned()
-    }
-}
-
-/// How an attribute writes times.
-enum Time {
-    /// As a text that needs no source of its own.
-    Text,
-    /// As a text without an offset.
-    Local,
-    /// As a count in this unit.
-    Count(&'static str),
-}
-
-fn time(values: &[&AttributeValue]) -> Option<Time> {
-    let counts: Vec<f64> = values.iter().filter_map(|value| number(value)).collect();
-    let is_plausible = |(_, scale): &&(&str, f64)| {
-        counts
-            .iter()
-            .all(|count| PLAUSIBLE.contains(&(count / scale)))
-    };
-    let unit = UNITS.iter().find(is_plausible).map(|(unit, _)| *unit);
-    let mut texts = values
-        .iter()
-        .filter(|value| number(value).is_none())
-        .filter_map(|value| text(value))
-        .peekable();
-    if !counts.is_empty() {
-        let all = texts.all(|text| When::parse_relaxed(&text, None).is_ok());
-        return unit.filter(|_| all).map(Time::Count);
-    }
-    let texts: Vec<String> = texts.collect();
-    let read = |suffix: &str| {
-        texts
-            .iter()
-            .all(|text| When::parse_relaxed(&format!("{text}{suffix}"), None).is_ok())
-    };
-    match (read(""), read("Z")) {
-        (true, _) => Some(Time::Text),
-        (false, true) => Some(Time::Local),
-        (false, false) => None,
     }
 }
