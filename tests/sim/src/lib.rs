@@ -6,7 +6,7 @@
 //! - [`history`] draws the steps, [`deployment`] the deployment. [`oracle`] knows what must be published then, and [`audit`]
 //!   compares every row and object.
 //! - `first_load` publishes a world's content in bulk, before the functions start.
-//! - `watch` checks the invariants after each write.
+//! - `watch` checks the invariants after each write, `visitor` asks for the pages themselves.
 //! - [`cloudwatch`] has the metrics of AWS's services and of the functions, and [`alarms`] the alarms of the template over them.
 //! - [`cases`] draws histories by their numbers, and [`run`] executes one. The same seed gives exactly the same history and
 //!   calls, which the digest confirms.
@@ -47,5 +47,6 @@ pub mod tables;
 pub mod template;
 pub mod throughput;
 pub mod told;
+mod visitor;
 mod watch;
 pub mod world;

@@ -5,7 +5,7 @@
 //! - One ETag means one sequence of bytes, and the other way round. Last-Modified never goes back.
 //! - A URL is listed once among each of the pages, the videos and the news. While it moves, or its address passes from one record
 //!   to another, it may be listed twice, because a publisher reads segment by segment. An index that lags behind may list an
-//!   emptied sitemap. The time for both is limited.
+//!   emptied sitemap. A listed page may say that it has departed. The time for each is limited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -21,6 +21,7 @@ use crate::crawler::{Public, is_own};
 use crate::document::Response;
 use crate::history::SITES;
 use crate::runtime::digest_of;
+use crate::visitor;
 
 /// The paths of robots.txt, the first index, and every index.
 const ROBOTS: &str = "/robots.txt";
@@ -32,14 +33,16 @@ const LOOKS: Duration = Duration::from_secs(120);
 const WAIT: Duration = Duration::from_millis(50);
 /// In one of this number of looks, documents are requested without compression.
 const IDENTITY: u64 = 4;
+/// In one of this number of looks, listed pages are requested, too. Those that have departed are requested in each.
+const PAGES: u64 = 8;
 
 /// The pace of a reader.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// The average pause between looks.
     pub pause: Duration,
-    /// The time limit for a URL to be in the same two sitemaps, or twice in one, and for an empty sitemap in an index. Moves take
-    /// milliseconds, but calls fail, and machines may be loaded.
+    /// The time limit for a URL to be in the same two sitemaps, or twice in one, for a listed page to say that it has departed, and for
+    /// an empty sitemap in an index. Moves take milliseconds, but calls fail, and machines may be loaded.
     pub transition: Duration,
     /// In one of this number of looks, documents are requested unconditionally. Otherwise the reader revalidates its copies, as
     /// crawlers do, and so sees their bytes less often.
@@ -276,6 +279,16 @@ impl<P: Public> Reader<P> {
                 all.push(path.to_owned());
             }
         }
+        let pages: BTreeSet<&str> = sitemaps.keys().map(|(loc, _)| &**loc).collect();
+        for loc in pages {
+            let seen = vec![loc.to_owned(), "departed".to_owned()];
+            let is_due = self.looks.is_multiple_of(PAGES);
+            if (is_due || self.since.contains_key(&(site, seen.clone())))
+                && visitor::has_departed(&self.public, SITES[site], loc).await == Some(true)
+            {
+                passing.push(seen);
+            }
+        }
         let doubles = sitemaps.into_iter().filter(|(_, paths)| paths.len() > 1);
         passing
             .extend(doubles.map(|((loc, _), paths)| std::iter::once(loc).chain(paths).collect()));
@@ -340,7 +353,7 @@ impl<P: Public> Reader<P> {
             drop(seen);
             assert!(
                 elapsed < self.pace.transition,
-                "for {elapsed:?}, listed twice or empty: {what:?}"
+                "for {elapsed:?}, listed twice, departed or empty: {what:?}"
             );
         }
     }

@@ -18,6 +18,7 @@ use crate::oracle::{Backup, Oracle};
 use crate::reader::{Board, Pace, Reader, Seen};
 use crate::runtime::Sim;
 use crate::told::Told;
+use crate::visitor;
 use crate::world::{Options, World, digest};
 
 pub(crate) mod losses;
@@ -536,6 +537,12 @@ impl Run {
         }
         let (truth, tally) = found?;
         self.report.tally = tally;
+        let public = self.world.public();
+        for (site, host) in SITES.iter().enumerate() {
+            if !(site == RECORDED && self.orphaned) {
+                visitor::visit(&public, host, &truth).await?;
+            }
+        }
         if let Some(endpoint) = self.world.endpoint() {
             let whole = !self.lost && !self.dropped;
             let audit = self.world.clocks_audit().await;
