@@ -127,9 +127,9 @@ FAULTS = {
         (ACTIONS, "        self.push(&ousted, Action::put(Item::from(&ousted)));\n", "        let _ = ousted;\n")],
     "what became of a page is written though another has its address": [
         ("shared/sitemap/src/plan/difference.rs", "departs.filter(|_| !changes.iter().any(is_claimed))",
-         "departs.filter(|_| false && !changes.iter().any(is_claimed))"),
-        (ACTIONS, "Holding::Claim(_) | Holding::YieldingClaim(_) | Holding::Departed(..) => {",
-         "Holding::Claim(_) | Holding::YieldingClaim(_) => {")],
+         "departs.filter(|_| false && !changes.iter().any(is_claimed))")],
+    "what became of a page is not written over what another has left": [
+        (ACTIONS, "                    Holding::Departed(..) => put,\n", "")],
     "waiters are not called when the owner departs": [
         ("shared/engine/src/regenerate.rs", "(record.event != EventName::Insert).then_some(subject)",
          "(record.event == EventName::Remove).then_some(subject)")],

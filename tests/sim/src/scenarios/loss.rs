@@ -401,6 +401,29 @@ fn regression_a_lost_claim_that_another_has_taken_by_now_holds_nothing_up() {
 }
 
 #[test]
+fn regression_what_became_of_a_page_whose_claim_was_lost_holds_nothing_up() {
+    simulated(async |sim| {
+        let moved =
+            |id: &str, target: &str| with(&post("/a", 1), json!({"id": id, "moved_to": target}));
+        let world = World::with(&sim, Options::default(), &[moved("post/a", "/b")]).await;
+        world.settle().await;
+        let claim = engine::keys::claim(SITE, &format!("https://{SITE}/a"));
+        world.delete_row(&claim.pk, &claim.sk).await;
+        world.put(&moved("twin", "/c")).await;
+        // Its event is not delivered forever, and no audit has to come.
+        world.settle().await;
+        let answer = world.crawler.get("/a").await;
+        assert_eq!(answer.header("location"), format!("https://{SITE}/c"));
+        let (ended, findings) = find(&world, true).await;
+        assert!(is_clean(&ended), "{findings:#?}");
+        world.settle().await;
+        let answer = world.crawler.get("/a").await;
+        assert_eq!(answer.header("location"), format!("https://{SITE}/c"));
+        world.stop();
+    });
+}
+
+#[test]
 fn regression_a_first_load_that_no_scan_serves_is_gone_on_with() {
     simulated(async |sim| {
         let world = World::with(&sim, Options::default(), &[post("/a", 1)]).await;

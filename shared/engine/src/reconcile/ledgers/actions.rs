@@ -71,7 +71,13 @@ impl Actions {
             Change::Remove(placement, reuse) => self.remove_entry(id, placement, *reuse),
             Change::Hold(holding) => {
                 let put = Action::put(holding::item(id, holding));
-                self.push(&holding::key(id, holding), of_nobody_else(put, id, holding));
+                let put = match holding {
+                    // The same transaction puts the claim, under its condition. Who has that may write over what another page left
+                    // whose claim was lost: it would be in the way until the audit comes.
+                    Holding::Departed(..) => put,
+                    _ => of_nobody_else(put, id, holding),
+                };
+                self.push(&holding::key(id, holding), put);
             }
             Change::Release(holding) => {
                 let key = holding::key(id, holding);
@@ -149,7 +155,7 @@ impl Actions {
     }
 }
 
-/// Makes the write or deletion of a claim, or of what became of its page, conditional: it must be free or this record's.
+/// Makes the write or deletion of a claim, or the deletion of what became of its page, conditional: it must be free or this record's.
 fn of_nobody_else(action: Action, id: &str, holding: &Holding) -> Action {
     match holding {
         Holding::Claim(_) | Holding::YieldingClaim(_) | Holding::Departed(..) => {
