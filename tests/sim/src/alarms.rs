@@ -58,6 +58,8 @@ impl Alarms {
                 None => true,
                 Some("IsFull" | "WatchesRefusals") => level == Monitoring::Full,
                 Some("IsBasic") => level == Monitoring::Basic,
+                // No world has a store of redirects.
+                Some("HasRedirects") => false,
                 Some(other) => panic!("monitoring.yaml: the condition {other} is unknown"),
             };
             let name = name.as_str().unwrap_or_default();
