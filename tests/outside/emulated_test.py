@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The four functions as they are deployed, on AWS's own emulator of Lambda's runtime interface.
+"""The functions as they are deployed, on AWS's own emulator of Lambda's runtime interface.
 
     emulated_test.py --tools BIN --package FILE [--waymark PATH]
 
@@ -20,7 +20,8 @@ from emulated import LARGE, Bucket, Emulator, installed
 from function_url import PRELUDE_END, event_of
 
 INDEX = "/sitemap_index.xml"
-FUNCTIONS = ["http", "ingest", "regenerate", "sweep"]
+FUNCTIONS = ["http", "ingest", "redirects", "regenerate", "sweep"]
+STORE_ARN = "arn:aws:cloudfront::123456789012:key-value-store/00000000-0000-0000-0000-000000000000"
 # At most so many bytes of a stored object are not sent (sitemap::format).
 FRAME = 1_000
 # Seconds of the function that is to exceed them.
@@ -88,7 +89,7 @@ class Emulated(unittest.TestCase):
         self.assertEqual(set(prelude), {"statusCode", "headers", "cookies"})
         return prelude["statusCode"], prelude["headers"], body
 
-    def test_the_bundle_has_four_functions(self):
+    def test_the_bundle_has_all_functions(self):
         self.assertEqual(sorted(self.bootstraps), FUNCTIONS)
 
     def test_documents_come_through_whole(self):
@@ -144,7 +145,8 @@ class Emulated(unittest.TestCase):
             self.assertEqual(self.ask(INDEX, emulator=emulator)[0], 200)
 
     def test_without_its_settings_a_function_does_not_start(self):
-        for name, without in [("http", "BUCKET_NAME"), ("ingest", "CONTENT_TABLE"), ("regenerate", "SITEMAP_TABLE")]:
+        for name, without in [("http", "BUCKET_NAME"), ("ingest", "CONTENT_TABLE"), ("regenerate", "SITEMAP_TABLE"),
+                              ("redirects", "STORE_ARN")]:
             with self.emulator(name, without=[without]) as emulator:
                 status, answer = emulator.invoke("{}")
                 self.assertEqual((status, answer), (502, b""), name)
@@ -163,6 +165,19 @@ class Emulated(unittest.TestCase):
             event = stream_event("waymark-sitemap", {"pk": f"INDEX#{SITE}", "sk": "page#0"})
             status, answer = emulator.invoke(json.dumps(event))
             self.assertEqual((status, json.loads(answer)), (200, {"batchItemFailures": []}), emulator.said())
+
+    def test_redirects_answers_for_each_row(self):
+        # Its store is CloudFront, which nothing on this machine is: what must be written there fails, and comes again.
+        changes = {"STORE_ARN": STORE_ARN, "AWS_ENDPOINT_URL_CLOUDFRONT_KEYVALUESTORE": "http://127.0.0.1:9"}
+        with self.emulator("redirects", changes=changes) as emulator:
+            call = stream_event("waymark-sitemap", {"pk": f"MOVED#{SITE}#0", "sk": "00a"})
+            for event in [{"Records": []}, call]:
+                status, answer = emulator.invoke(json.dumps(event))
+                self.assertEqual((status, json.loads(answer)), (200, {"batchItemFailures": []}), emulator.said())
+            event = stream_event("waymark-sitemap", {"pk": f"MOVED#{SITE}#0", "sk": "0" * 64})
+            status, answer = emulator.invoke(json.dumps(event))
+            number = event["Records"][0]["dynamodb"]["SequenceNumber"]
+            self.assertEqual(json.loads(answer), {"batchItemFailures": [{"itemIdentifier": number}]}, emulator.said())
 
     def test_what_fails_is_named(self):
         with self.emulator("ingest", changes={"CONTENT_TABLE": "none"}) as emulator:
