@@ -1,7 +1,7 @@
 //! Requests documents from servers of others, from buckets and from folders.
 
 pub(crate) mod args;
-mod body;
+pub(crate) mod body;
 pub mod bucket;
 pub mod client;
 mod guard;

@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::client::TIMEOUT;
-
+/// The option that sets the time limit of one response, as failures end with it.
+pub(crate) const TIMEOUT: &str = "--timeout";
 /// Pieces of a body that wait to be read.
 const PIECES: usize = 8;
 /// Bytes of a body that is read once all of it has come. To have a thread wait for so few takes longer than to read them.

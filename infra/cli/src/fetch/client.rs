@@ -26,14 +26,12 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use url::Url;
 
-use super::body::{self, Deadline};
+use super::body::{self, Deadline, TIMEOUT};
 use super::guard::{self, Named, PublicNames};
 use super::led::Led;
 
 /// Redirects that Google follows of a document.
 pub(crate) const MAX_REDIRECTS: usize = 10;
-/// The option that sets the time limit of one response, as failures end with it.
-pub(crate) const TIMEOUT: &str = "--timeout";
 /// Bytes of a probe's answer that are compared: the largest document that there may be.
 const MAX_PROBE_BYTES: usize = sitemap::site::MAX_BYTES as usize;
 /// The longest pause that a server may ask for by Retry-After.

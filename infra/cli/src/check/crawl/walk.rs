@@ -22,7 +22,8 @@ use super::others::settle;
 use crate::check::limits::{Limit, Limits, over};
 use crate::check::probe::Probed;
 use crate::check::robots::{Hosts, Known};
-use crate::fetch::client::{Client, Fetched, MAX_REDIRECTS, TIMEOUT, too_many_redirects};
+use crate::fetch::body::TIMEOUT;
+use crate::fetch::client::{Client, Fetched, MAX_REDIRECTS, too_many_redirects};
 use crate::fetch::origin::{Origin, get};
 use crate::terminal::progress::{Progress, Unit};
 
