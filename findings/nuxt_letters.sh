@@ -4,7 +4,7 @@
 # Packages: nuxt 3.21.11, @nuxtjs/sitemap 7.6.0, from npm.
 # Guess:    a generated site's sitemap has each page once, at the address of its file.
 # Seen:     `pages/café.vue` is in the sitemap as `/caf%C3%A9`, for which there is a file, and as `/caf%25C3%25A9`, which is encoded twice:
-#           a server looks for a folder that is really called `caf%C3%A9`, and there is none. A page in ASCII is listed once.
+#           a server looks for a folder with the name `caf%C3%A9`, which does not exist. A page in ASCII is listed once.
 # So:       give such pages names in ASCII, or exclude the second address in the module's settings.
 set -euo pipefail
 folder=$(mktemp -d)

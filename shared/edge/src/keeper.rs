@@ -130,9 +130,7 @@ impl Keeper {
         let described = self.store.describe().await.map_err(KeepError::Store)?;
         let mut repaired = Repaired::default();
         if !must_list {
-            let mut rows = Vec::new();
-            self.each_entry(&sites, &mut repaired, |place, _| rows.push(place))
-                .await?;
+            self.each_entry(&sites, &mut repaired, |_, _| {}).await?;
             if repaired.wanted as u64 == described.items {
                 return Ok(repaired);
             }

@@ -1,4 +1,4 @@
-//! Ceilings that a deployment reaches (docs/OPERATIONS.md, "Ceilings"): nothing is lost, it is late, and alarms tell of it.
+//! Ceilings that a deployment reaches (docs/OPERATIONS.md, "Ceilings"): nothing is lost, changes are late, and alarms go off.
 //!
 //! In the end the site is compared with the oracle. The alarms are those of `infra/monitoring.yaml`, over the metrics that AWS
 //! would have. Each test prints how late the last change is, and when which alarm rang first.
@@ -47,7 +47,7 @@ fn with_a_site(then: impl AsyncFnOnce(&mut Run)) {
             edit(&mut run, n).await;
         }
         is_as_the_oracle_says(&mut run).await;
-        assert_eq!(told(&run), [NOTHING; 2], "before the ceiling");
+        assert_eq!(rung(&run), [NOTHING; 2], "before the ceiling");
         then(&mut run).await;
     });
 }
@@ -106,7 +106,7 @@ fn nothing_is_lost(run: &Run) {
 }
 
 /// Returns the alarms that have rung, with `Monitoring=full` and with `Monitoring=basic`.
-fn told(run: &Run) -> [Vec<String>; 2] {
+fn rung(run: &Run) -> [Vec<String>; 2] {
     [Monitoring::Full, Monitoring::Basic].map(|level| {
         let rung = run.world.rung(&Alarms::of(level));
         println!("{}: {rung:?}", level.name());
@@ -124,7 +124,7 @@ fn a_sitemap_table_at_its_maximum_makes_changes_late() {
         nothing_is_lost(run);
         is_as_the_oracle_says(run).await;
         assert!((10 * MINUTE..HOUR).contains(&late), "{late:?}");
-        let [full, basic] = told(run);
+        let [full, basic] = rung(run);
         assert_eq!(full, ["ContentIteratorAge", "TableThrottles"]);
         assert_eq!(basic, ["ContentIteratorAge"]);
     });
@@ -151,9 +151,9 @@ fn a_content_table_at_its_maximum_makes_a_users_writes_late() {
         nothing_is_lost(run);
         is_as_the_oracle_says(run).await;
         assert!(late < 5 * MINUTE, "{late:?}");
-        let [full, basic] = told(run);
+        let [full, basic] = rung(run);
         assert_eq!(full, ["TableThrottles"]);
-        assert_eq!(basic, NOTHING, "the user's own code is told");
+        assert_eq!(basic, NOTHING, "the user's own code gets the errors");
     });
 }
 
@@ -168,7 +168,7 @@ fn one_execution_for_four_stream_shards_makes_changes_late_by_seconds() {
         nothing_is_lost(run);
         is_as_the_oracle_says(run).await;
         assert!(late < 2 * MINUTE, "{late:?}");
-        let [full, basic] = told(run);
+        let [full, basic] = rung(run);
         assert_eq!(full, ["StreamThrottles"]);
         assert_eq!(basic, NOTHING, "nothing is late by a quarter of an hour");
     });
@@ -192,14 +192,14 @@ impl Off {
     }
 }
 
-/// Turns a function off for some hours, during which there is an edit each ten minutes. Returns what told of it by then.
+/// Turns a function off for some hours, during which there is an edit each ten minutes. Returns the alarms that have gone off by then.
 async fn off_for(run: &mut Run, callee: Callee, off: Off, hours: u32) -> [Vec<String>; 2] {
     off.turn(run, callee, false);
     edit_each_ten_minutes(run, hours).await;
     println!("{callee:?}, {off:?}, {hours} h");
-    let told = told(run);
+    let rung = rung(run);
     off.turn(run, callee, true);
-    told
+    rung
 }
 
 async fn edit_each_ten_minutes(run: &mut Run, hours: u32) {
@@ -209,8 +209,8 @@ async fn edit_each_ten_minutes(run: &mut Run, hours: u32) {
     }
 }
 
-/// What tells of a function that is turned off while there are edits.
-fn tellers(callee: Callee, off: Off) -> [Vec<&'static str>; 2] {
+/// Returns the alarms that go off if a function is turned off while there are edits.
+fn alarms_of(callee: Callee, off: Off) -> [Vec<&'static str>; 2] {
     let (mut full, basic) = match callee {
         Callee::Ingest => (vec!["ContentUnread"], vec!["ContentUnread"]),
         _ => (vec!["Staleness"], vec!["RowsUnread"]),
@@ -226,8 +226,8 @@ fn a_function_that_is_off_for_less_than_a_day_goes_on_where_it_stopped() {
     for callee in [Callee::Ingest, Callee::Regenerate] {
         for off in [Off::NoExecutions, Off::NoSource] {
             with_a_site(async |run| {
-                let told = off_for(run, callee, off, SHORT).await;
-                assert_eq!(told, tellers(callee, off));
+                let rung = off_for(run, callee, off, SHORT).await;
+                assert_eq!(rung, alarms_of(callee, off));
                 let late = handled(run).await;
                 nothing_is_lost(run);
                 is_as_the_oracle_says(run).await;
@@ -243,9 +243,9 @@ fn a_function_that_is_off_for_longer_loses_events_and_the_audit_repairs() {
     for callee in [Callee::Ingest, Callee::Regenerate] {
         for off in [Off::NoExecutions, Off::NoSource] {
             with_a_site(async |run| {
-                let told = off_for(run, callee, off, LONG).await;
+                let rung = off_for(run, callee, off, LONG).await;
                 // The audits began after a day, each ten minutes after the other, because each repairs something.
-                let [mut full, mut basic] = tellers(callee, off);
+                let [mut full, mut basic] = alarms_of(callee, off);
                 full.push("AuditFindings");
                 if off == Off::NoExecutions {
                     full.push("FailuresWaiting");
@@ -253,7 +253,7 @@ fn a_function_that_is_off_for_longer_loses_events_and_the_audit_repairs() {
                 }
                 full.sort_unstable();
                 basic.sort_unstable();
-                assert_eq!(told, [full, basic]);
+                assert_eq!(rung, [full, basic]);
                 let late = handled(run).await;
                 assert!(late < 2 * MINUTE, "{late:?}");
                 let (given_up, lost) = (run.world.lose_failures(), run.world.lost_events());
@@ -278,7 +278,7 @@ fn a_deployment_that_is_off_for_longer_than_a_day_is_repaired_within_an_hour() {
         }
         Off::NoExecutions.turn(run, Callee::Sweep, false);
         edit_each_ten_minutes(run, LONG).await;
-        let [full, basic] = told(run);
+        let [full, basic] = rung(run);
         assert_eq!(full, ["ContentUnread", "FailuresWaiting", "SweepSilent"]);
         assert_eq!(basic, full);
         for callee in streams {
@@ -306,12 +306,12 @@ fn a_deployment_that_is_off_for_longer_than_a_day_is_repaired_within_an_hour() {
 
 /// Tests a limit of the alarms: they compare two quarter hours, because a single metric may be late.
 #[test]
-fn a_lone_edit_that_is_not_read_is_told_by_the_audit_alone() {
+fn a_lone_edit_that_is_not_read_is_found_by_the_audit_alone() {
     with_a_site(async |run| {
         Off::NoSource.turn(run, Callee::Ingest, false);
         edit(run, PAGES).await;
         run.world.sim.sleep(LONG * HOUR).await;
-        let [full, basic] = told(run);
+        let [full, basic] = rung(run);
         assert_eq!(full, ["AuditFindings"]);
         assert_eq!(basic, NOTHING);
         // It is late by a day at most, because the audit has reconciled it.
@@ -337,7 +337,7 @@ fn a_clock_that_is_off_catches_up() {
             run.world.sitemap_of(&id).await.is_some(),
             "over, and listed"
         );
-        for alarms in told(run) {
+        for alarms in rung(run) {
             assert_eq!(alarms, ["FailuresWaiting", "SweepSilent"]);
         }
         Off::NoExecutions.turn(run, Callee::Sweep, true);

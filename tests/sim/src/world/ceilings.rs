@@ -1,4 +1,4 @@
-//! The ceilings of a deployment (docs/OPERATIONS.md, "Ceilings"), and what tells of them.
+//! The ceilings of a deployment (docs/OPERATIONS.md, "Ceilings"), and the alarms for them.
 
 use std::sync::{Arc, PoisonError};
 

@@ -8,7 +8,7 @@ use sitemap::time::When;
 
 use crate::mapping::Item;
 
-/// What a mapping accepts as a time (docs/MAPPING.md, Times): counts from 1990 to 2199, in seconds.
+/// The counts that a mapping accepts as times (docs/MAPPING.md, Times): from 1990 to 2199, in seconds.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 631_152_000.0..=7_258_118_400.0;
 const UNITS: [(&str, f64); 3] = [
     ("seconds", 1.0),
