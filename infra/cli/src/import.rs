@@ -38,9 +38,9 @@ mod url_list;
 mod wordpress;
 mod writer;
 
-pub use self::options::{ImportError, Options};
+pub use self::options::{ImportError, Options, SourceKind};
 pub use self::report::{Report, SourceReport};
-pub use self::source::{Place, STDIN_NAME, SourceKind};
+pub use self::source::{Place, STDIN_NAME};
 pub(crate) use csv::Rows;
 pub(crate) use source::{HEAD_BYTES, open};
 
@@ -121,7 +121,7 @@ fn read(
     let Some(from) = sink
         .options
         .from
-        .or_else(|| SourceKind::detected(opened.input.head(HEAD_BYTES)))
+        .or_else(|| source::detected(opened.input.head(HEAD_BYTES)))
     else {
         let known = SourceKind::ALL.map(SourceKind::name).join(", ");
         let found = source::begin_of(opened.input.head(HEAD_BYTES));
@@ -221,7 +221,7 @@ fn sitemaps_of(origin: &str, opener: &Opener) -> Result<Vec<Document>, String> {
         let lists = [SourceKind::Sitemap, SourceKind::Feed, SourceKind::Urls];
         if opened.is_ok_and(|mut opened| {
             let head = opened.input.head(HEAD_BYTES);
-            SourceKind::detected(head).is_some_and(|kind| lists.contains(&kind))
+            source::detected(head).is_some_and(|kind| lists.contains(&kind))
         }) {
             return Ok(vec![Document::Url(url)]);
         }

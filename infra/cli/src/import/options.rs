@@ -6,7 +6,55 @@ use std::io;
 use sitemap::mapping::ExportMapping;
 use sitemap::time::Zone;
 
-use super::source::SourceKind;
+/// What a source is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A sitemap, or an index with its sitemaps.
+    Sitemap,
+    /// A WordPress export.
+    Wxr,
+    /// Comma-separated values.
+    Csv,
+    /// One JSON document.
+    Json,
+    /// A JSON document a line.
+    Jsonl,
+    /// RSS, Atom or JSON Feed.
+    Feed,
+    /// A URL a line.
+    Urls,
+    /// A file `_redirects`.
+    Redirects,
+}
+
+impl SourceKind {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Sitemap,
+        Self::Wxr,
+        Self::Csv,
+        Self::Json,
+        Self::Jsonl,
+        Self::Feed,
+        Self::Urls,
+        Self::Redirects,
+    ];
+
+    /// Returns its name as an option.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sitemap => "sitemap",
+            Self::Wxr => "wxr",
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Jsonl => "jsonl",
+            Self::Feed => "feed",
+            Self::Urls => "urls",
+            Self::Redirects => "redirects",
+        }
+    }
+}
 
 /// How to import.
 #[derive(Clone, Debug, Default)]

@@ -11,6 +11,7 @@ use check::url::origin_of;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
+use super::options::SourceKind;
 use super::redirects::is_rules;
 use crate::fetch::client::{Client, NoBody};
 use crate::files;
@@ -36,88 +37,42 @@ pub(crate) fn open(body: impl Read + 'static, bytes: u64) -> io::Result<Input<'s
     Ok(input)
 }
 
-/// What a source is read as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceKind {
-    /// A sitemap, or an index with its sitemaps.
-    Sitemap,
-    /// A WordPress export.
-    Wxr,
-    /// Comma-separated values.
-    Csv,
-    /// One JSON document.
-    Json,
-    /// A JSON document a line.
-    Jsonl,
-    /// RSS, Atom or JSON Feed.
-    Feed,
-    /// A URL a line.
-    Urls,
-    /// A file `_redirects`.
-    Redirects,
-}
-
-impl SourceKind {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Sitemap,
-        Self::Wxr,
-        Self::Csv,
-        Self::Json,
-        Self::Jsonl,
-        Self::Feed,
-        Self::Urls,
-        Self::Redirects,
-    ];
-
-    /// Returns its name as an option.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sitemap => "sitemap",
-            Self::Wxr => "wxr",
-            Self::Csv => "csv",
-            Self::Json => "json",
-            Self::Jsonl => "jsonl",
-            Self::Feed => "feed",
-            Self::Urls => "urls",
-            Self::Redirects => "redirects",
-        }
+/// Detects the format of a document by its beginning. Returns `None` if it is unknown.
+pub(super) fn detected(head: &[u8]) -> Option<SourceKind> {
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start();
+    let first = text.lines().next().unwrap_or_default().trim_end();
+    if text.starts_with('<') {
+        return match root_of(head)?.as_str() {
+            "urlset" | "sitemapindex" => Some(SourceKind::Sitemap),
+            "rss" if text.contains("wordpress.org/export/") => Some(SourceKind::Wxr),
+            "rss" | "feed" | "RDF" | "Channel" => Some(SourceKind::Feed),
+            _ => None,
+        };
     }
-
-    /// Detects the format of a document by its beginning. Returns `None` if it is unknown.
-    pub(super) fn detected(head: &[u8]) -> Option<Self> {
-        let text = String::from_utf8_lossy(head);
-        let text = text.trim_start();
-        let first = text.lines().next().unwrap_or_default().trim_end();
-        if text.starts_with('<') {
-            return match root_of(head)?.as_str() {
-                "urlset" | "sitemapindex" => Some(Self::Sitemap),
-                "rss" if text.contains("wordpress.org/export/") => Some(Self::Wxr),
-                "rss" | "feed" | "RDF" | "Channel" => Some(Self::Feed),
-                _ => None,
-            };
-        }
-        if text.starts_with('[') {
-            return Some(Self::Json);
-        }
-        if text.starts_with('{') {
-            if text.contains("https://jsonfeed.org/version/") {
-                return Some(Self::Feed);
-            }
-            let is_line = serde_json::from_str::<Value>(first).is_ok();
-            return Some(if is_line { Self::Jsonl } else { Self::Json });
-        }
-        if is_list(first.as_bytes()) && first.contains("://") {
-            return Some(Self::Urls);
-        }
-        if is_rules(text) {
-            return Some(Self::Redirects);
-        }
-        // A head of a table names its columns.
-        let is_name = |c: char| c.is_alphanumeric() || " _-()/,\";\t'.".contains(c);
-        (!first.is_empty() && first.chars().all(is_name)).then_some(Self::Csv)
+    if text.starts_with('[') {
+        return Some(SourceKind::Json);
     }
+    if text.starts_with('{') {
+        if text.contains("https://jsonfeed.org/version/") {
+            return Some(SourceKind::Feed);
+        }
+        let is_line = serde_json::from_str::<Value>(first).is_ok();
+        return Some(if is_line {
+            SourceKind::Jsonl
+        } else {
+            SourceKind::Json
+        });
+    }
+    if is_list(first.as_bytes()) && first.contains("://") {
+        return Some(SourceKind::Urls);
+    }
+    if is_rules(text) {
+        return Some(SourceKind::Redirects);
+    }
+    // A head of a table names its columns.
+    let is_name = |c: char| c.is_alphanumeric() || " _-()/,\";\t'.".contains(c);
+    (!first.is_empty() && first.chars().all(is_name)).then_some(SourceKind::Csv)
 }
 
 /// Says what a document is that is not recognised by its beginning.
@@ -262,7 +217,7 @@ mod tests {
             ("\u{1}\u{2}binary", None),
             ("", None),
         ] {
-            assert_eq!(SourceKind::detected(head.as_bytes()), expected, "{head}");
+            assert_eq!(detected(head.as_bytes()), expected, "{head}");
         }
     }
 }
