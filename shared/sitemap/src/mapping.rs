@@ -27,6 +27,7 @@ mod fit;
 mod grammar;
 mod key;
 mod number;
+mod path;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -36,11 +37,13 @@ pub use self::error::{MappingError, MappingProblem};
 pub use self::grammar::MAX_MAPPING_BYTES;
 pub use self::key::{KeyAttribute, KeyType, KeyValue, SOURCE_MARK};
 pub use self::number::Number;
-pub use self::source::{STEP, binary};
+pub use self::path::binary;
+pub use self::source::STEP;
 
 use self::condition::Condition;
 use self::grammar::{ParsedMapping, Subject};
-use self::source::{Lack, Path, Source};
+use self::path::{Lack, Path};
+use self::source::Source;
 
 /// A field mapping.
 ///
@@ -159,7 +162,7 @@ impl Mapping {
             }
             Some(match value {
                 None => format!("it has no {path}"),
-                Some(value) => format!("its {path} is {}", source::shown(&value)),
+                Some(value) => format!("its {path} is {}", path::shown(&value)),
             })
         })
     }

@@ -21,6 +21,7 @@ use state::Xml;
 mod attributes;
 mod characters;
 mod element;
+mod name;
 mod nesting;
 pub(super) mod rest;
 mod spaces;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::source::{Lack, Path};
+use super::path::{Lack, Path};
 
 /// Ends the name of all texts that begin with what is before it.
 const ANY_END: char = '*';

@@ -5,10 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::settings::{INDEX_STEM, SiteSettings, is_sitemap_name};
+use super::settings::{Also, INDEX_STEM, SiteSettings, is_sitemap_name};
 use crate::loc::Loc;
 use crate::problem::Problem;
 use crate::time::When;
@@ -30,16 +29,6 @@ const FILES: [&str; 6] = [
     "feed.atom",
     "llms.txt",
 ];
-
-/// A sitemap of others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Also {
-    /// Its address.
-    pub url: Loc,
-    /// When it last changed, as the settings say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lastmod: Option<When>,
-}
 
 impl SiteSettings {
     /// Returns the sitemaps of others that the indexes list. Those of a private site list none.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::also::Also;
 use crate::format::entry::{ChangeFreq, Priority};
 use crate::format::member::SEGMENT_SLOTS;
-use crate::loc::{LocError, Origin};
+use crate::loc::{Loc, LocError, Origin};
 use crate::problem::Problem;
 use crate::series::{MAX_TYPE_BYTES, Series, is_name};
+use crate::time::When;
 
 /// The type of settings records. No page has it.
 pub const SITE_TYPE: &str = "site";
@@ -141,6 +141,16 @@ pub enum SeriesKind {
     Video,
     /// Pages that are news.
     News,
+}
+
+/// A sitemap of others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Also {
+    /// Its address.
+    pub url: Loc,
+    /// When it last changed, as the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lastmod: Option<When>,
 }
 
 /// The complete settings of a site, with defaults for missing fields.

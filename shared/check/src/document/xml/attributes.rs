@@ -7,6 +7,7 @@ use quick_xml::name::{PrefixDeclaration, QName, ResolveResult};
 use sitemap::language::{LanguageError, X_DEFAULT, check_language};
 use sitemap::xml::is_xml_char;
 
+use super::name::is_name;
 use super::rest;
 use super::state::Xml;
 use crate::document::schema::{Attribute, Element, INSTANCE, Ns};
@@ -221,13 +222,6 @@ impl Link {
         };
         *field = Some(value);
     }
-}
-
-/// Returns whether a text is roughly a name of XML. All characters beyond ASCII are accepted.
-pub(super) fn is_name(name: &str) -> bool {
-    let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
-    let continues = |c: char| starts(c) || c.is_ascii_digit() || c == '-' || c == '.';
-    name.starts_with(starts) && name.chars().all(continues)
 }
 
 /// Returns an attribute's value. Returns `None` if it is not well-formed.

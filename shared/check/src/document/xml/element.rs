@@ -3,7 +3,7 @@
 use quick_xml::events::BytesStart;
 use quick_xml::name::ResolveResult;
 
-use super::attributes::is_name;
+use super::name::is_name;
 use super::rest;
 use super::state::{Open, Xml};
 use crate::document::reader::Mark;

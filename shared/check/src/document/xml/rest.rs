@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::BufRead as _;
 
-use super::attributes::is_name;
+use super::name::is_name;
 use crate::document::data::Kind;
 use crate::document::input::{Input, MAX_PIECE_BYTES, Stop};
 use crate::document::reader::Reader;

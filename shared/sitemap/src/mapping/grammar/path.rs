@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::super::source::{Part, Path, Source, Template, Unit, shown};
+use super::super::path::{Path, shown};
+use super::super::source::{Part, Source, Template, Unit};
 use super::reader::{Reader, within};
 use crate::loc::Loc;
 use crate::record::schema::Shape;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::error::MappingProblem;
-use super::super::source::shown;
+use super::super::path::shown;
 
 /// A mapping that is being read.
 #[derive(Default)]
