@@ -35,10 +35,21 @@ fuzz() { cargo +nightly fuzz "$1" --fuzz-dir . --debug-assertions "${@:2}"; }
 
 fuzz build
 [ -n "${limit:-}" ] || exit 0
-for target in "${@#corpus/}"; do
-  printf '\n== %s, %s\n' "$target" "${limit[*]}"
-  mkdir -p "$grown/$target"
+
+# fuzzed TARGET: fuzzes one target, which takes one processor, and then prints what it said.
+fuzzed() {
+  mkdir -p "$grown/$1"
   # Longer inputs find nothing else, and 1 GiB is far above what a bounded reader needs.
-  fuzz run "$target" "$grown/$target" "corpus/$target" -- "${limit[@]}" \
-    -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 -verbosity=0
+  fuzz run "$1" "$grown/$1" "corpus/$1" -- "${limit[@]}" \
+    -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 -verbosity=0 >"$grown/$1.log" 2>&1 || touch "$grown/$1.failed"
+  printf '\n== %s, %s\n%s\n' "$1" "${limit[*]}" "$(cat "$grown/$1.log")"
+}
+mkdir -p "$grown"
+rm -f "$grown"/*.failed
+for target in "${@#corpus/}"; do
+  while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+  fuzzed "$target" &
 done
+wait
+failed=$(cd "$grown" && ls | sed -n 's/\.failed$//p')
+[ -z "$failed" ] || { printf 'broken: %s\n' $failed >&2; exit 1; }

@@ -58,6 +58,8 @@ SIMULATED = tuple(f"shared/{name}/" for name in ["sitemap", "table", "objects", 
 # But for this: without `--bulk`, histories begin with reconciles.
 NOT_SIMULATED = "shared/engine/src/bulk"
 SIMULATED_SEED = 7
+# Of the histories in the tests of the simulated world: four times as many as without a fault.
+STEPS = 16_000
 # A fault may keep the tests from ending: seconds, far above what they need.
 TIME_LIMIT = 900
 
@@ -584,7 +586,8 @@ def copy(tree):
 
 def cargo(tree, target, arguments, cases):
     """Cargo's exit status, and what it and the tests said; no status if they did not end."""
-    environment = dict(os.environ, CARGO_TARGET_DIR=str(target), WAYMARK_CASES=str(cases), CARGO_TERM_COLOR="never")
+    environment = dict(os.environ, CARGO_TARGET_DIR=str(target), WAYMARK_CASES=str(cases), WAYMARK_STEPS=str(STEPS),
+                       CARGO_TERM_COLOR="never")
     command = ["cargo", "test", *arguments]
     with subprocess.Popen(command, cwd=tree, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           start_new_session=True) as process:
