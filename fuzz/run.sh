@@ -7,7 +7,8 @@
 #     fuzz/run.sh --runs 50000 [TARGET...] so many inputs a target, from one seed: the same code sees nearly the same ones,
 #                                          as a gate wants
 #
-# An input that breaks a check is kept in fuzz/artifacts, and ends the run. Needs nightly Rust and cargo-fuzz
+# As many targets run at a time as there are processors. An input that breaks a check is kept in fuzz/artifacts, and ends the run of
+# its target; the status is then 1. Needs nightly Rust and cargo-fuzz
 # (`cargo install cargo-fuzz`).
 set -euo pipefail
 cd "$(dirname "$0")"

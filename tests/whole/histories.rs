@@ -32,8 +32,9 @@ use tokio::task::JoinError;
 use run::{Report, run};
 use sim::history::{History, history};
 
-/// The histories of one run, unless `WAYMARK_CASES` is set: about 600 steps. A soak runs 64 and more of a seed.
-const CASES: u32 = 4;
+/// The histories of one run, unless `WAYMARK_CASES` is set: about 1,200 steps, some minutes. A soak runs 64 and more of a
+/// seed.
+const CASES: u32 = 8;
 /// Concurrent histories. Each waits for its event sources much of the time.
 const AT_ONCE: u32 = 4;
 /// The time limit for the rest of a history to end. A failed history is not waited for.
