@@ -241,8 +241,10 @@ fn what_is_sorted_on_disk_is_found_and_leaves_no_file() {
     // Where it may write nothing.
     let output = check(&folder.path().join("none")).output_in_time();
     let errors = String::from_utf8(output.stderr).unwrap();
+    // On a slow machine there are lines of progress before it.
+    let fault = errors.lines().next_back().unwrap_or_default();
     assert!(
-        errors.starts_with("waymark: failed to sort the URLs in "),
+        fault.starts_with("waymark: failed to sort the URLs in "),
         "{errors}"
     );
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
