@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| hostile::check("time", data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| hostile::time(data));

@@ -21,7 +21,7 @@ tools=$PWD/target/tools
   "$tools/venv/bin/pip" install --quiet --disable-pip-version-check lxml
 
 "$tools/venv/bin/python" tests/browser/stylesheets.py
-# Prints pages of `waymark crawl`; the tests have built it already.
-CARGO_INCREMENTAL=0 cargo build --quiet -p waymark-crawl --example page
+# Prints pages of `waymark crawl`. The tests have built it already, with the features that crates have in the whole workspace.
+CARGO_INCREMENTAL=0 cargo build --quiet --workspace --example page
 # In milliseconds, of all together; each test has a limit of its own.
 node --test --test-timeout=3000000 --test-reporter=spec tests/browser/all.mjs

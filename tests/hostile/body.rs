@@ -15,7 +15,7 @@ const MAX_EXPECTED_BYTES: u32 = 1 << 20;
 
 /// Checks an input. The document's supposed length and the lengths of the chunks are drawn first. The rest is a member's payload,
 /// and then a document.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let mut draw = Draw(data);
     let expected = u64::from(draw.u32() % MAX_EXPECTED_BYTES);
     let chunk = draw.below(97) + 1;

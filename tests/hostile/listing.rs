@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 type Outcome = (Vec<(bool, Page)>, Result<Outline, String>);
 
 /// Checks an input. The first byte says how a body is transferred, the next two are a limit, and the rest is the body.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let mut draw = Draw(data);
     let (is_encoded, limit) = (draw.byte() & 1 == 1, u64::from(draw.u16()));
     let body = draw.0;

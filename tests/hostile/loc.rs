@@ -4,7 +4,7 @@ use sitemap::loc::{Loc, LocError, MAX_LOC_BYTES, Origin};
 use sitemap::xml;
 
 /// Checks an input. The first line is a URL, the second a site's origin.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (raw, origin) = text
         .split_once('\n')

@@ -16,7 +16,7 @@ use crate::sitemap::Pieces;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// Checks an input. The first byte says where a packed copy is cut in two members, and the rest is a log.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let mut draw = Draw(data);
     let cut = usize::from(draw.byte());
     let body = draw.0;

@@ -30,7 +30,7 @@ const MAX_DRAWN_SEGMENTS: usize = 6;
 const MAX_DRAWN_TEXT: usize = 300;
 
 /// Checks the input as a stored file, and then a file that is built from it and damaged.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     is_believed_as_far_as_it_holds(data, &BTreeMap::new());
     let mut draw = Draw(data);
     let rows = drawn_rows(&mut draw);

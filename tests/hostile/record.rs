@@ -30,7 +30,7 @@ const MAX_LEDGER_BYTES: usize = 100_000;
 
 /// Checks an input: JSON items, one after the other in a list or a single one, which are the history of one record. An item may
 /// have DynamoDB's form, `{"url": {"S": "…"}}`. A field `settings` has the settings of the record's site.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(data) else {
         return;
     };

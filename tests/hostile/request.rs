@@ -16,7 +16,7 @@ use front::variant::Variant;
 const SITE: &str = "www.example.com";
 
 /// Checks an input. The first line is a path, each other one a header.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let mut lines = data.split(|byte| *byte == b'\n');
     if let Some(Ok(path)) = lines.next().map(str::from_utf8) {
         leads_to_a_document_or_nowhere(path);

@@ -13,7 +13,7 @@ use sitemap::site::{
 const MAX_STORED_BYTES: usize = 380_000;
 
 /// Checks an input: a settings record in JSON. Its host is that of its `id`, without `site/`.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Ok(item) = serde_json::from_slice::<Value>(data) else {
         return;
     };

@@ -32,7 +32,7 @@ impl Read for Pieces<'_> {
 }
 
 /// Checks that any document is read to an end, and that the findings do not depend on its transfer.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let policy = Arc::new(Policy::of(&Profile::ALL));
     let now = 1_795_550_400;
     let text = Robots::read(

@@ -3,7 +3,7 @@
 use sitemap::time::When;
 
 /// Checks that a valid time is written in the only form that sitemaps have, and means the same for another library.
-pub(crate) fn check(data: &[u8]) {
+pub fn check(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else {
         return;
     };

@@ -55,14 +55,14 @@ type Printed = (String, u32);
     clippy::disallowed_methods,
     reason = "how long a scenario takes here is no part of its world"
 )]
-fn printed((name, run): Job, pages: usize, slack: f64) -> Printed {
+fn printed((name, run): Job, slack: f64) -> Printed {
     let begun = Instant::now();
     // The other scenarios continue, and so does the process, which waits for all of them.
     let figures = catch_unwind(AssertUnwindSafe(run));
     let figures = figures.unwrap_or_else(|_| Err("it panics".to_owned()));
     let figures = match figures {
         Ok(figures) => figures,
-        Err(error) => return (format!("{name}, {pages} pages: MISSED: {error}"), 1),
+        Err(error) => return (format!("{name}: MISSED: {error}"), 1),
     };
     let seconds = begun.elapsed().as_secs_f64();
     let missed = figures
@@ -72,7 +72,7 @@ fn printed((name, run): Job, pages: usize, slack: f64) -> Printed {
     let lines = figures.iter().map(|figure| format!("\n  {figure}"));
     let lines: String = lines.collect();
     (
-        format!("{name}, {pages} pages ({seconds:.1} s here){lines}"),
+        format!("{name} ({seconds:.1} s here){lines}"),
         missed as u32,
     )
 }
@@ -86,7 +86,9 @@ fn main() -> ExitCode {
         names,
         ..
     } = Arguments::parse();
-    println!("ParallelizationFactor {factor}");
+    println!(
+        "sites of {pages} pages, unless a scenario has its own; ParallelizationFactor {factor}"
+    );
     let size = Size {
         pages,
         factor,
@@ -108,7 +110,7 @@ fn main() -> ExitCode {
                 while let Some((job, done)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let job = job.lock().unwrap_or_else(PoisonError::into_inner).take();
                     let job = job.expect("each job is taken once");
-                    let _is_first = done.set(printed(job, pages, f64::from(slack) / 100.0));
+                    let _is_first = done.set(printed(job, f64::from(slack) / 100.0));
                 }
             });
         }

@@ -235,7 +235,6 @@ pub fn publish_many(seed: u64, pages: usize) -> Result<(u64, u64), String> {
 }
 
 /// Returns the number in a variable of the environment.
-#[cfg(test)]
 #[expect(
     clippy::disallowed_methods,
     reason = "what is asked for, not what happens"

@@ -22,7 +22,6 @@ use crate::visitor;
 use crate::world::{Options, World, digest};
 
 pub(crate) mod losses;
-#[cfg(test)]
 mod user;
 
 /// The shares of failing calls and of functions' runs that end somewhere. Each history has one of these pairs.
@@ -43,6 +42,7 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_200);
 /// The pace of the crawler. While services fail, moves take as long as the outage, and a rest may take a day.
 const PACE: Pace = Pace {
     pause: Duration::from_secs(12),
+    shortest: 0,
     transition: Duration::from_secs(86_400),
     unconditional: 8,
 };

@@ -1,8 +1,9 @@
 //! Large scenarios: requirements on a site of a million pages, in virtual time and counted units.
 //!
 //! Each prints its figures with their aims. The size is a parameter. A dependence on the size must be visible at a hundredth of
-//! it too, unless the aim says otherwise.
+//! it too, unless the aim says otherwise. `ceilings` has a small site, and days of virtual time.
 
+mod ceilings;
 mod changes;
 mod clock;
 mod load;
@@ -200,6 +201,14 @@ const SCENARIOS: [Scenario; 21] = [
     alone("idle", |size, before| run(size, before, clock::idle)),
 ];
 
+/// Scenarios of a small site, which take days of virtual time.
+const CEILINGS: [(&str, fn() -> Outcome); 4] = [
+    ("off-for-hours", ceilings::off_for_less_than_a_day),
+    ("off-for-longer", ceilings::off_for_longer),
+    ("all-off", ceilings::all_off_for_longer),
+    ("lone-edit", ceilings::a_lone_edit_not_read),
+];
+
 impl Left {
     fn of(&self, scenario: &Scenario, size: Size) -> Leaves {
         let left = self.0.get_or_init(|| {
@@ -214,8 +223,7 @@ impl Left {
 /// Returns the scenarios with these names, or all, to be run concurrently or one after another.
 #[must_use]
 pub fn jobs(size: Size, names: &[String]) -> Vec<Job> {
-    let is_wanted =
-        |scenario: &&Scenario| names.is_empty() || names.iter().any(|name| name == scenario.name);
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
     let loads = SCENARIOS.iter().filter_map(|scenario| scenario.after);
     let left: BTreeMap<&str, Arc<Left>> = loads.map(|name| (name, Arc::default())).collect();
     let job = |scenario: &'static Scenario| -> Job {
@@ -239,7 +247,11 @@ pub fn jobs(size: Size, names: &[String]) -> Vec<Job> {
         };
         (scenario.name, Box::new(run))
     };
-    SCENARIOS.iter().filter(is_wanted).map(job).collect()
+    let ceilings = CEILINGS
+        .into_iter()
+        .map(|(name, run)| -> Job { (name, Box::new(run)) });
+    let jobs = SCENARIOS.iter().map(job).chain(ceilings);
+    jobs.filter(|(name, _)| is_wanted(name)).collect()
 }
 
 /// The state of a running scenario, with its figures.

@@ -6,7 +6,6 @@
 mod archives;
 mod bulk;
 mod calls;
-mod ceilings;
 mod closing;
 mod departures;
 mod feed;

@@ -531,7 +531,6 @@ impl World {
         self.streams[0].waiting() == 0
     }
 
-    #[cfg(test)]
     pub(crate) async fn is_handled(&self) -> bool {
         self.streams.iter().all(|stream| stream.waiting() == 0) && !self.is_scanning().await
     }
