@@ -28,8 +28,9 @@ const MAX_ACTIONS: usize = 100 - 1 - 3 - 10;
 /// The most bytes of a ledger. It is in an item (DynamoDB: 400 KB), and is written whenever something in it changes.
 const MAX_LEDGER_BYTES: usize = 100_000;
 
-/// Checks an input: JSON items, one after the other in a list or a single one, which are the history of one record. An item may
-/// have DynamoDB's form, `{"url": {"S": "…"}}`. A field `settings` has the settings of the record's site.
+/// Checks an input: JSON items, one after the other in a list or a single one, which are the history of one record.
+///
+/// An item may have DynamoDB's form, `{"url": {"S": "…"}}`. A field `settings` has the settings of the record's site.
 pub fn check(data: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(data) else {
         return;

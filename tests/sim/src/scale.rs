@@ -201,12 +201,19 @@ const SCENARIOS: [Scenario; 21] = [
     alone("idle", |size, before| run(size, before, clock::idle)),
 ];
 
-/// Scenarios of a small site, which take days of virtual time.
-const CEILINGS: [(&str, fn() -> Outcome); 4] = [
+/// A scenario with a site of its own size, and its name.
+type Ceiling = (&'static str, fn() -> Outcome);
+
+/// Scenarios of a small site, which take up to days of virtual time.
+const CEILINGS: [Ceiling; 8] = [
+    ("sitemap-ceiling", ceilings::a_sitemap_table_at_its_maximum),
+    ("content-ceiling", ceilings::a_content_table_at_its_maximum),
+    ("one-execution", ceilings::one_execution),
     ("off-for-hours", ceilings::off_for_less_than_a_day),
     ("off-for-longer", ceilings::off_for_longer),
     ("all-off", ceilings::all_off_for_longer),
     ("lone-edit", ceilings::a_lone_edit_not_read),
+    ("no-clock", ceilings::no_clock),
 ];
 
 impl Left {
