@@ -251,11 +251,11 @@ mod tests {
 
     /// The seed of a test run, so that the same code always passes or fails. `WAYMARK_SEED` sets another one.
     const SEED: u64 = 10;
-    /// The steps of all histories of a test run, which is not optimised: `.ci/run simulate` has a binary that is, and runs more.
-    /// `WAYMARK_STEPS` sets another number.
-    const STEPS: u64 = 4_000;
+    /// The steps of all histories of a test run, which is not optimised: `.ci/run simulate` has a binary that is, and runs ten times as
+    /// many of the same seed. `WAYMARK_STEPS` sets another number.
+    const STEPS: u64 = 2_000;
     /// The same, of histories that begin with a first load in bulk.
-    const STEPS_IN_BULK: u64 = 1_000;
+    const STEPS_IN_BULK: u64 = 500;
 
     #[test]
     fn a_seed_repeats_to_the_call() {
