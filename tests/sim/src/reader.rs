@@ -41,8 +41,6 @@ const PAGES: u64 = 8;
 pub struct Pace {
     /// The average pause between looks.
     pub pause: Duration,
-    /// The shortest pause, in multiples of what the look took. In real time the crawler must leave a loaded machine to the others.
-    pub shortest: u32,
     /// The time limit for a URL to be in the same two sitemaps, or twice in one, for a listed page to say that it has departed, and for
     /// an empty sitemap in an index. Moves take milliseconds, but calls fail, and machines may be loaded.
     pub transition: Duration,
@@ -226,16 +224,14 @@ impl<P: Public> Reader<P> {
     /// If it sees a violation.
     pub async fn read_for_ever(mut self) -> Infallible {
         loop {
-            let begun = self.env.elapsed();
             for site in 0..SITES.len() {
                 self.look(site).await;
             }
-            let took = self.env.elapsed() - begun;
             self.looks += 1;
             self.board.looks().0 = self.looks;
             let pause = u64::try_from(self.pace.pause.as_micros()).unwrap_or(u64::MAX);
             let pause = Duration::from_micros(self.env.below(2 * pause));
-            self.env.sleep(pause.max(self.pace.shortest * took)).await;
+            self.env.sleep(pause).await;
         }
     }
 

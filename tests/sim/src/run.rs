@@ -42,7 +42,6 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_200);
 /// The pace of the crawler. While services fail, moves take as long as the outage, and a rest may take a day.
 const PACE: Pace = Pace {
     pause: Duration::from_secs(12),
-    shortest: 0,
     transition: Duration::from_secs(86_400),
     unconditional: 8,
 };

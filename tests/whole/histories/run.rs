@@ -27,7 +27,6 @@ use sim::reader::{Board, Pace, Reader, Seen};
 /// The pace of the crawler. Moves take milliseconds, or seconds on a loaded machine with failing calls.
 const PACE: Pace = Pace {
     pause: Duration::from_millis(50),
-    shortest: 3,
     // In real time, on a loaded machine, and with faults. The simulated world measures the actual time.
     transition: Duration::from_secs(300),
     unconditional: 1,
