@@ -4,13 +4,12 @@
 #     fuzz/run.sh 60 [TARGET...]           something else each time, for so many seconds a target, with AddressSanitizer; what is
 #                                          found new is kept in fuzz/target/grown, so that the corpus of the repository stays small
 #     fuzz/run.sh --runs 50000 [TARGET...] so many inputs a target, from one seed: the same code sees nearly the same ones, as a
-#                                          gate wants. Without AddressSanitizer, which makes it seven times as slow: what it finds
+#                                          gate wants. Without AddressSanitizer, which makes it five times as slow: what it finds
 #                                          would be in others' crates, since no code here is unsafe
 #     fuzz/run.sh --build                  only builds what --runs runs
 #
 # As many targets run at a time as there are processors. An input that breaks a check is kept in fuzz/artifacts, and ends the run of
-# its target; the status is then 1. Needs nightly Rust and cargo-fuzz
-# (`cargo install cargo-fuzz`).
+# its target; the status is then 1. Needs nightly Rust and cargo-fuzz (`cargo install cargo-fuzz`).
 set -euo pipefail
 cd "$(dirname "$0")"
 
