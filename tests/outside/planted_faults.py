@@ -58,7 +58,7 @@ SIMULATED = tuple(f"shared/{name}/" for name in ["sitemap", "table", "objects", 
 # But for this: without `--bulk`, histories begin with reconciles.
 NOT_SIMULATED = "shared/engine/src/bulk"
 SIMULATED_SEED = 7
-# Of the histories in the tests of the simulated world: four times as many as without a fault.
+# Of the histories in the tests of the simulated world: more than without a fault, where `.ci/run simulate` runs the rest.
 STEPS = 16_000
 # A fault may keep the tests from ending: seconds, far above what they need.
 TIME_LIMIT = 900

@@ -137,7 +137,7 @@ pub struct Size {
     pub trouble: Option<Trouble>,
 }
 
-/// All scenarios, in the order in which they are run. Each takes up to 9 GB for a million pages, and two at a time fit into 24.
+/// The scenarios at size, in the order in which they are run. Each takes up to 9 GB for a million pages, and two at a time fit into 24.
 /// So the first loaded world is dropped before the second is created.
 const SCENARIOS: [Scenario; 21] = [
     alone("load", |size, before| run(size, before, load::load)),
@@ -230,7 +230,6 @@ impl Left {
 /// Returns the scenarios with these names, or all, to be run concurrently or one after another.
 #[must_use]
 pub fn jobs(size: Size, names: &[String]) -> Vec<Job> {
-    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
     let loads = SCENARIOS.iter().filter_map(|scenario| scenario.after);
     let left: BTreeMap<&str, Arc<Left>> = loads.map(|name| (name, Arc::default())).collect();
     let job = |scenario: &'static Scenario| -> Job {
@@ -258,7 +257,8 @@ pub fn jobs(size: Size, names: &[String]) -> Vec<Job> {
         .into_iter()
         .map(|(name, run)| -> Job { (name, Box::new(run)) });
     let jobs = SCENARIOS.iter().map(job).chain(ceilings);
-    jobs.filter(|(name, _)| is_wanted(name)).collect()
+    jobs.filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| wanted == name))
+        .collect()
 }
 
 /// The state of a running scenario, with its figures.

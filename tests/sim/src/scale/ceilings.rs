@@ -127,7 +127,7 @@ pub(super) fn a_sitemap_table_at_its_maximum() -> Outcome {
         let [full, basic] = names(&rung);
         assert_eq!(full, ["ContentIteratorAge", "TableThrottles"]);
         assert_eq!(basic, ["ContentIteratorAge"]);
-        Ok(noted("", Some(late), &rung))
+        Ok(figures("", Some(late), &rung))
     })
 }
 
@@ -153,9 +153,9 @@ pub(super) fn a_content_table_at_its_maximum() -> Outcome {
         let [full, basic] = names(&rung);
         assert_eq!(full, ["TableThrottles"]);
         assert_eq!(basic, NOTHING, "the user's own code gets the errors");
-        let mut figures = noted("", Some(late), &rung);
-        figures.push(seconds(format!("{WRITES} writes of the user"), took));
-        Ok(figures)
+        let mut all = figures("", Some(late), &rung);
+        all.push(seconds(format!("{WRITES} writes of the user"), took));
+        Ok(all)
     })
 }
 
@@ -174,7 +174,7 @@ pub(super) fn one_execution() -> Outcome {
         let [full, basic] = names(&rung);
         assert_eq!(full, ["StreamThrottles"]);
         assert_eq!(basic, NOTHING, "nothing is late by a quarter of an hour");
-        Ok(noted("", Some(late), &rung))
+        Ok(figures("", Some(late), &rung))
     })
 }
 
@@ -219,7 +219,7 @@ fn alarms_of(callee: Callee, off: Off) -> [Vec<&'static str>; 2] {
 /// Turns each of the functions with streams off in each way, one after another. Returns how late the last change is, and when each
 /// alarm goes off. `then` checks what else has happened, with the names of the alarms.
 fn each_off_for(hours: u32, then: impl AsyncFn(&mut Run, Callee, Off, [Vec<&str>; 2])) -> Outcome {
-    let mut figures = Vec::new();
+    let mut all = Vec::new();
     for callee in [Callee::Ingest, Callee::Regenerate] {
         for off in [Off::NoExecutions, Off::NoSource] {
             with_a_site(async |run| {
@@ -230,17 +230,17 @@ fn each_off_for(hours: u32, then: impl AsyncFn(&mut Run, Callee, Off, [Vec<&str>
                 let late = handled(run).await;
                 assert!(late < 2 * MINUTE, "{callee:?}, {off:?}: {late:?}");
                 let of = format!("{callee:?}, {off:?}: ");
-                figures.extend(noted(&of, Some(late), &rung));
+                all.extend(figures(&of, Some(late), &rung));
                 then(run, callee, off, names(&rung)).await;
                 is_as_the_oracle_says(run).await;
             });
         }
     }
-    Ok(figures)
+    Ok(all)
 }
 
-/// Returns how late the last change is, if it was waited for, and when each alarm goes off first, as figures.
-fn noted(of: &str, late: Option<Duration>, [full, basic]: &[Rung; 2]) -> Vec<Figure> {
+/// Returns how late the last change is, if it was waited for, and when each alarm goes off first.
+fn figures(of: &str, late: Option<Duration>, [full, basic]: &[Rung; 2]) -> Vec<Figure> {
     let only_basic = basic.iter().filter(|(name, _)| !full.contains_key(*name));
     let alarms = full.iter().chain(only_basic);
     let alarms = alarms.map(|(name, time)| seconds(format!("{of}{name}"), *time));
@@ -248,10 +248,10 @@ fn noted(of: &str, late: Option<Duration>, [full, basic]: &[Rung; 2]) -> Vec<Fig
     late.into_iter().chain(alarms).collect()
 }
 
-fn seconds(name: String, late: Duration) -> Figure {
+fn seconds(name: String, time: Duration) -> Figure {
     Figure {
         name,
-        value: late.as_secs_f64(),
+        value: time.as_secs_f64(),
         unit: "s",
         aim: Aim::Counted,
     }
@@ -260,7 +260,7 @@ fn seconds(name: String, late: Duration) -> Figure {
 /// Turns functions off for less than a day. They go on where they stopped.
 pub(super) fn off_for_less_than_a_day() -> Outcome {
     each_off_for(SHORT, async |run, callee, off, rung| {
-        assert_eq!(rung, alarms_of(callee, off));
+        assert_eq!(rung, alarms_of(callee, off), "{callee:?}, {off:?}");
         nothing_is_lost(run);
     })
 }
@@ -278,10 +278,10 @@ pub(super) fn off_for_longer() -> Outcome {
         }
         full.sort_unstable();
         basic.sort_unstable();
-        assert_eq!(rung, [full, basic]);
+        assert_eq!(rung, [full, basic], "{callee:?}, {off:?}");
         let (given_up, lost) = (run.world.lose_failures(), run.world.lost_events());
         assert!(given_up > 0, "those between 23 and 24 hours");
-        assert_eq!(lost > 0, off == Off::NoSource);
+        assert_eq!(lost > 0, off == Off::NoSource, "{callee:?}: {lost}");
         let found = run.world.audit(false).await.expect("an audit");
         assert_eq!(found, Some(Vec::new()));
     })
@@ -340,7 +340,7 @@ pub(super) fn a_lone_edit_not_read() -> Outcome {
         // It is late by a day at most, because the audit has reconciled it.
         let found = run.world.audit(false).await.expect("an audit");
         assert_eq!(found, Some(Vec::new()));
-        Ok(noted("", None, &rung))
+        Ok(figures("", None, &rung))
     })
 }
 
@@ -367,6 +367,6 @@ pub(super) fn no_clock() -> Outcome {
         run.world.sim.sleep(3 * MINUTE).await;
         assert_eq!(run.world.sitemap_of(&id).await, None);
         is_as_the_oracle_says(run).await;
-        Ok(noted("", None, &rung))
+        Ok(figures("", None, &rung))
     })
 }
