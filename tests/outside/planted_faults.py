@@ -36,6 +36,7 @@ PLACER, PLANNER, SURVEY, BULK_ROWS, STAGE = (
     f"shared/engine/src/{name}.rs" for name in ["bulk/placer", "bulk/planner", "bulk/survey", "bulk/rows", "bulk/stage"])
 S3, CLIENTS = "shared/aws/src/s3.rs", "shared/aws/src/clients.rs"
 PLAN, FILES, FRONT = "shared/sitemap/src/plan.rs", "shared/objects/src/files.rs", "shared/front/src/site_front.rs"
+KEEPER = "shared/edge/src/keeper.rs"
 
 # A condition that always holds, in terms that DynamoDB accepts.
 ALWAYS = 'Condition::has("pk").or(Condition::lacks("pk"))'
@@ -45,7 +46,9 @@ SKIPPED = [word for name in ["template::", "bad_input::", "store::a_client", "st
 QUICK = ["store::", "conformance::"]
 WHOLE = ["--test", "whole"]
 ENGINE, SIM = (["--package", f"waymark-{name}", "--lib"] for name in ["engine", "sim"])
+EDGE = ["--package", "waymark-edge", "--test", "keeping"]
 STAGES = {
+    "redirects at the edge": (EDGE, []),
     "the scenarios": (SIM, ["scenarios::"]),
     "the engine's own tests": (ENGINE, []),
     "the simulated world": (SIM, ["--skip", "scenarios::"]),
@@ -551,6 +554,12 @@ FAULTS = {
         (STAGE, "        stage.table().begin_content_scan(None).await?;\n", "")],
     "bulk: of a site nothing but its sitemaps is published": [
         (STAGE, ".retain(|subject, _| matches!(subject, Subject::Site(_) | Subject::Departures(..)))", ".retain(|_, _| false)")],
+    # Redirects at the edge.
+    "the rows of an update of the edge are read before the store's ETag": [
+        (KEEPER, "            let state = match known.take() {", "            let changes = self.changes(places).await?;\n            let state = match known.take() {"),
+        (KEEPER, "            let changes = self.changes(places).await?;\n            *known", "            *known")],
+    "what was put at the edge is not looked at again": [
+        (KEEPER, "known.is_some() && self.are_wanted(places, &changes).await?", "known.is_some()")],
 }
 
 

@@ -254,12 +254,25 @@ impl Keeper {
                 None => self.store.describe().await?,
             };
             let changes = self.changes(places).await?;
-            *known = self.apply(state, changes).await?;
-            if known.is_some() {
+            *known = self.apply(state, changes.clone()).await?;
+            if known.is_some() && self.are_wanted(places, &changes).await? {
                 return Ok(());
             }
         }
         Err(KeepError::Contended)
+    }
+
+    /// Returns whether the rows of the entries that were put still ask for them.
+    ///
+    /// A run that read a later state of a row may have had nothing to do, which leaves the ETag as it is: an entry that it was to delete
+    /// was not in the store yet. Then nobody but this run, which read an earlier state and has put it, can mend that.
+    async fn are_wanted(&self, places: &[&Place], changes: &Changes) -> Result<bool, EngineError> {
+        let is_put = |place: &&&Place| changes.get(&place.key()).is_some_and(Option::is_some);
+        let put: Vec<&Place> = places.iter().filter(is_put).copied().collect();
+        let still = self.changes(&put).await?;
+        Ok(still
+            .iter()
+            .all(|(key, value)| changes.get(key) == Some(value)))
     }
 
     /// Returns what the rows of these entries ask for.

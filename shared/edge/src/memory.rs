@@ -11,7 +11,8 @@ use crate::port::{
 
 /// A [`Store`] in memory. Clones share it.
 ///
-/// Whether CloudFront refuses to delete a key that does not exist is not documented, so it is a choice here.
+/// Whether CloudFront refuses to delete a key that does not exist is not documented, so it is a choice here. If it does not, it may
+/// keep its ETag, because nothing has changed.
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
     inner: Arc<Mutex<Inner>>,
@@ -61,7 +62,7 @@ impl MemoryStore {
         }
     }
 
-    /// Returns an empty store that deletes keys that do not exist without an error.
+    /// Returns an empty store that deletes keys that do not exist without an error. An update that changes nothing keeps its ETag.
     #[must_use]
     pub fn lenient() -> Self {
         Self {
@@ -129,7 +130,9 @@ impl MemoryStore {
                 message: format!("{} bytes", self.max_bytes),
             });
         }
-        inner.version += 1;
+        if self.refuses_missing || inner.pairs != before {
+            inner.version += 1;
+        }
         Ok(inner.described())
     }
 }

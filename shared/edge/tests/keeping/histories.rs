@@ -200,33 +200,41 @@ const TURNS: usize = 25;
 
 #[test]
 fn what_a_run_read_before_another_one_wrote_is_read_again() {
-    for (first, second) in
-        (0..TURNS).flat_map(|first| (0..TURNS).map(move |second| (first, second)))
-    {
-        let mut world = World::new(MemoryStore::default());
-        let loc = format!("https://{SITE}/a");
-        now(world.departs(&loc, Some(json!("gone"))));
-        let mut slow = begin(&world.keeper, std::mem::take(&mut world.events));
-        let ended = go(&mut slow, first);
-        now(world.departs(&loc, Some(json!({"moved_to": "https://b.example/"}))));
-        let mut fast = begin(&world.keeper, std::mem::take(&mut world.events));
-        // No further event comes. The slow run goes on in the middle of the fast one, or after it.
-        let mut again = go(&mut fast, second);
-        if ended.is_none() {
-            world
-                .events
-                .extend(go(&mut slow, MAX_TURNS).expect("a run ends"));
+    let moves = || Some(json!({"moved_to": "https://b.example/"}));
+    for (is_strict, later) in [
+        (true, moves()),
+        (true, None),
+        (false, moves()),
+        (false, None),
+    ] {
+        for (first, second) in
+            (0..TURNS).flat_map(|first| (0..TURNS).map(move |second| (first, second)))
+        {
+            let mut world = World::new(store(is_strict));
+            let loc = format!("https://{SITE}/a");
+            now(world.departs(&loc, Some(json!("gone"))));
+            let mut slow = begin(&world.keeper, std::mem::take(&mut world.events));
+            let ended = go(&mut slow, first);
+            now(world.departs(&loc, later.clone()));
+            let mut fast = begin(&world.keeper, std::mem::take(&mut world.events));
+            // No further event comes. The slow run goes on in the middle of the fast one, or after it.
+            let mut again = go(&mut fast, second);
+            if ended.is_none() {
+                world
+                    .events
+                    .extend(go(&mut slow, MAX_TURNS).expect("a run ends"));
+            }
+            if again.is_none() {
+                again = go(&mut fast, MAX_TURNS);
+            }
+            world.events.extend(again.expect("a run ends"));
+            deliver(&mut world);
+            assert_eq!(
+                world.store.pairs(),
+                world.wanted,
+                "{first} and {second} turns, {later:?}, strict: {is_strict}"
+            );
         }
-        if again.is_none() {
-            again = go(&mut fast, MAX_TURNS);
-        }
-        world.events.extend(again.expect("a run ends"));
-        deliver(&mut world);
-        assert_eq!(
-            world.store.pairs(),
-            world.wanted,
-            "{first} and {second} turns"
-        );
     }
 }
 
