@@ -200,22 +200,28 @@ const TURNS: usize = 25;
 
 #[test]
 fn what_a_run_read_before_another_one_wrote_is_read_again() {
-    let moves = || Some(json!({"moved_to": "https://b.example/"}));
-    for (is_strict, later) in [
-        (true, moves()),
-        (true, None),
-        (false, moves()),
-        (false, None),
-    ] {
+    let rows = [
+        (Some("gone"), Some("moved")),
+        (Some("gone"), None),
+        (None, Some("moved")),
+    ];
+    let departure = |to| match to {
+        "gone" => json!(to),
+        to => json!({"moved_to": format!("https://{SITE}/{to}")}),
+    };
+    for ((earlier, later), is_strict) in rows
+        .into_iter()
+        .flat_map(|rows| [(rows, true), (rows, false)])
+    {
         for (first, second) in
             (0..TURNS).flat_map(|first| (0..TURNS).map(move |second| (first, second)))
         {
             let mut world = World::new(store(is_strict));
             let loc = format!("https://{SITE}/a");
-            now(world.departs(&loc, Some(json!("gone"))));
+            now(world.departs(&loc, earlier.map(departure)));
             let mut slow = begin(&world.keeper, std::mem::take(&mut world.events));
             let ended = go(&mut slow, first);
-            now(world.departs(&loc, later.clone()));
+            now(world.departs(&loc, later.map(departure)));
             let mut fast = begin(&world.keeper, std::mem::take(&mut world.events));
             // No further event comes. The slow run goes on in the middle of the fast one, or after it.
             let mut again = go(&mut fast, second);
@@ -232,7 +238,7 @@ fn what_a_run_read_before_another_one_wrote_is_read_again() {
             assert_eq!(
                 world.store.pairs(),
                 world.wanted,
-                "{first} and {second} turns, {later:?}, strict: {is_strict}"
+                "{first} and {second} turns, from {earlier:?} to {later:?}, strict: {is_strict}"
             );
         }
     }
