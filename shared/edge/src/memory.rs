@@ -11,13 +11,13 @@ use crate::port::{
 
 /// A [`Store`] in memory. Clones share it.
 ///
-/// Whether CloudFront refuses to delete a key that does not exist is not documented, so it is a choice here. If it does not, it may
-/// keep its ETag, because nothing has changed.
+/// CloudFront's documentation does not say whether a key that does not exist can be deleted, nor whether an update that changes nothing
+/// changes the ETag. So a strict store refuses the former and has a new ETag after the latter, and a lenient one does neither.
 #[derive(Clone, Debug)]
 pub struct MemoryStore {
     inner: Arc<Mutex<Inner>>,
     max_bytes: usize,
-    refuses_missing: bool,
+    is_strict: bool,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Default for MemoryStore {
         Self {
             inner: Arc::default(),
             max_bytes: MAX_STORE_BYTES,
-            refuses_missing: true,
+            is_strict: true,
         }
     }
 }
@@ -62,11 +62,11 @@ impl MemoryStore {
         }
     }
 
-    /// Returns an empty store that deletes keys that do not exist without an error. An update that changes nothing keeps its ETag.
+    /// Returns an empty lenient store.
     #[must_use]
     pub fn lenient() -> Self {
         Self {
-            refuses_missing: false,
+            is_strict: false,
             ..Self::default()
         }
     }
@@ -113,7 +113,7 @@ impl MemoryStore {
         for (key, value) in changes {
             match value {
                 Some(value) => drop(pairs.insert(key.clone(), value.clone())),
-                None if pairs.remove(key).is_none() && self.refuses_missing => {
+                None if pairs.remove(key).is_none() && self.is_strict => {
                     return Err(StoreError::Missing {
                         operation: OPERATION,
                         message: key.clone(),
@@ -130,7 +130,7 @@ impl MemoryStore {
                 message: format!("{} bytes", self.max_bytes),
             });
         }
-        if self.refuses_missing || inner.pairs != before {
+        if self.is_strict || inner.pairs != before {
             inner.version += 1;
         }
         Ok(inner.described())
