@@ -25,7 +25,7 @@ pub type Reply<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// The state of a store as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
-    /// The version of its content. Each update gives it another one.
+    /// The version of its content. An update that changes something gives it another one.
     pub etag: String,
     /// The number of its keys.
     pub items: u64,
